@@ -18,17 +18,23 @@ export interface ToolRequest {
   readonly secret?: string[];
 }
 
-/** @template Context what the framework passes along with a call */
+/** @template Context the value that the framework passes along with a call */
 export interface GovernedOptions<Context = unknown> {
   /** Id or name of the agent. Default: the agent that the key is bound to. */
   readonly agent?: string;
-  /** The tool's name as the action, `tool` and the tool's name as the resource unless given. */
+  /**
+   * Returns the request about a call. Default: the tool's name as the action, and a resource of the type `tool` with
+   * that name.
+   */
   readonly requestOf?: (tool: string, input: Record<string, unknown>) => ToolRequest;
   /** The principal for whom the agent acts. */
   readonly onBehalfOf?: OnBehalfOf | ((context: Context) => OnBehalfOf | undefined);
   /** The conversation or task that a call is part of: the same when it is repeated after its approval. */
   readonly run?: string | ((context: Context) => string | undefined);
-  /** The system that is to see what was authorised, one of the service's `PERMIT_AUDIENCES`: `currentPermit` is a token for it. */
+  /**
+   * The system that is shown the authorisation, one of the service's `PERMIT_AUDIENCES`: `currentPermit` returns a
+   * token for it.
+   */
   readonly permit?: string;
   /** Seconds that a call waits for its approval. Default: 0, so the model learns at once that it is pending. */
   readonly wait?: number;
@@ -37,8 +43,8 @@ export interface GovernedOptions<Context = unknown> {
 const permits = new AsyncLocalStorage<string | undefined>();
 
 /**
- * Within a tool that runs: the permit for its call, to be sent to the system that it acts on; one that went on after a pause may have
- * an expired one. Undefined where there is none.
+ * Returns, within a tool that runs, the permit for its call, which the tool sends to the system that it acts on. After
+ * a pause the permit may have expired. Undefined if there is none.
  */
 export function currentPermit(): string | undefined {
   return permits.getStore();
@@ -71,10 +77,10 @@ export interface RequestedCall<Context> {
 export interface ToolCall<Result, Context> extends RequestedCall<Context> {
   /** Runs the tool with the recorded input: the framework's own may have changed while the call waited. */
   readonly run: (input: unknown) => Result | Promise<Result>;
-  /** The framework's: a call that it has given up waits no longer, and does not begin. */
+  /** The framework's signal: once it is aborted, the call waits no longer, and does not begin. */
   readonly signal: AbortSignal | undefined;
   /**
-   * Whether what was thrown only pauses the call: the framework repeats the call, which continues under the same
+   * True if the thrown value only pauses the call: the framework repeats the call, which continues under the same
    * execution.
    */
   readonly isPause?: (thrown: unknown) => boolean;
@@ -112,7 +118,8 @@ export async function waitForPermission<Context>(
 }
 
 /**
- * Returns the execution under which a paused call continues; it may have been closed meanwhile, or the agent suspended.
+ * Returns the execution under which a paused call continues. Meanwhile the execution may have been closed, or the agent
+ * suspended.
  * @throws NotPermittedError unless it is still authorised.
  */
 export async function continueExecution(
@@ -124,7 +131,7 @@ export async function continueExecution(
   const execution = await lookup.catch((error: unknown) => {
     throw isGovernanceError(error) ? continuationError(tool, error.explained(), error) : error;
   });
-  // Only the answer that authorised it has the permit.
+  // Only the answer that authorised the execution contains the permit.
   if (execution.outcome === 'authorized') return { ...execution, ...(permit !== undefined && { permit }) };
   throw continuationError(tool, `Its execution ${id} is over: ${execution.outcome}.`, execution);
 }
@@ -168,9 +175,11 @@ export function waits({ wait = 0 }: Pick<GovernedOptions, 'wait'>): boolean {
 }
 
 /**
- * Whether a framework should stop and wait for people before it calls a tool: whether the call needs an approval that is not given
- * yet. The request for it is made, so that reviewers see it. A refused call does not need one: its error explains the refusal.
- * @throws NotPermittedError where a handler of the service carried the call out meanwhile, or may have: the call would be a second.
+ * True if a framework should stop and wait for people before it calls a tool, because the call needs an approval that
+ * is not given yet. The approval is requested, so that reviewers see it. A refused call needs no approval: its error
+ * explains the refusal.
+ * @throws NotPermittedError if a handler of the service has carried the call out, or may have: the tool would do it a
+ *   second time.
  */
 export async function needsApproval<Context>(
   governance: GovernanceClient,
@@ -196,7 +205,10 @@ export async function needsApproval<Context>(
   }
 }
 
-/** The policies may have changed since they were looked at, so that a handler of the service runs. */
+/**
+ * Requests the execution of a call. Policies that have changed since the evaluation may allow it, so that a handler of
+ * the service runs.
+ */
 async function requestExecution(
   governance: GovernanceClient,
   agent: string,
@@ -247,7 +259,10 @@ function parametersOf(input: unknown): Record<string, unknown> {
   return input === undefined ? {} : { input };
 }
 
-/** The input that the parameters of the execution were made of; `given` says how. */
+/**
+ * Returns the recorded input of the tool. It is the reverse of `parametersOf`, and `callInput` shows which form the
+ * input had.
+ */
 function inputOf({ parameters }: Execution, callInput: unknown): unknown {
   if (callInput === undefined) return undefined;
   return isObject(callInput) ? parameters : parameters['input'];

@@ -17,8 +17,8 @@ export type { RequestApprovalOptions } from './people-questions.js';
 
 export interface MiddlewareOptions extends GovernedOptions<ToolCallRequest['runtime']> {
   /**
-   * Interrupts the graph while an approval is pending, which needs a checkpointer. Resumed, it checks again. The value of the interrupt is
-   * `{ message, decisionId }`.
+   * Interrupts the graph while an approval is pending; this needs a checkpointer. A resumed graph checks again. The
+   * value of the interrupt is `{ message, decisionId }`.
    */
   readonly interrupt?: boolean;
 }
@@ -37,7 +37,10 @@ type Answer = Awaited<ReturnType<Parameters<NonNullable<AgentMiddleware['wrapToo
 
 type Tool = (input: unknown) => Promise<Answer>;
 
-/** The failure that a tool reports, so that it is recorded as one; the model gets its message. */
+/**
+ * A failure that a tool returned as its message. It is thrown so that the service records a failure; the model gets the
+ * message.
+ */
 class ToolFailure extends Error {}
 
 /**
@@ -81,8 +84,8 @@ export function governanceMiddleware(governance: GovernanceClient, options: Midd
 }
 
 /**
- * A tool by which an agent asks people: `tools: [requestApproval(governance, ['role:finance'])]`. Without subjects, any person may
- * answer. An answer authorises nothing, so the middleware need not ask about it.
+ * Returns a tool by which an agent asks people: `tools: [requestApproval(governance, ['role:finance'])]`. Without
+ * subjects, any person may answer. An answer authorises nothing, so the middleware need not check calls of this tool.
  */
 export function requestApproval(
   governance: GovernanceClient,
@@ -97,8 +100,9 @@ export function requestApproval(
 }
 
 /**
- * A call that this middleware has not interrupted. With `interrupt`, earlier resume values of the graph may belong to another
- * middleware: they are skipped, so that no tool reads them as the answer to its own question.
+ * Returns the state of a call that this middleware has not interrupted. With `interrupt`, earlier resume values of the
+ * graph may belong to another middleware. Questions without meaning take them, so that no tool reads them as the
+ * answers to its own questions.
  */
 function pausedElsewhere({ runtime }: Request, { interrupt = false }: MiddlewareOptions): PausedCall {
   const question = { message: 'Another middleware interrupted the graph.', decisionId: null };
@@ -107,9 +111,11 @@ function pausedElsewhere({ runtime }: Request, { interrupt = false }: Middleware
 }
 
 /**
- * How often the interrupts of the task that is under way can be answered at once. LangGraph shows this in no public place: its state
- * names only what is still to be answered, and an `interrupt` that finds no answer counts as one and shifts those of the tool.
- * @throws TypeError where it is not in this place either: the tool could take the answer to a question of ours for its own.
+ * Returns the number of interrupts of the running task that LangGraph can answer at once. No public interface shows
+ * this number: the state lists only unanswered interrupts, and an `interrupt` that finds no answer is counted, which
+ * shifts the answers of the tool.
+ * @throws TypeError if the private place lacks it, too: the tool could take the answer to a question of ours for its
+ *   own
  */
 function answersFor({ configurable }: Request['runtime']): number {
   const scratchpad = (configurable?.['__pregel_scratchpad'] ?? {}) as Partial<Scratchpad>;
@@ -199,7 +205,7 @@ function isParting(thrown: unknown): thrown is Error {
   return thrown instanceof Error && thrown.name === 'ParentCommand';
 }
 
-/** Ends the run here, or returns when it is resumed. @throws the interrupt of LangGraph. */
+/** Ends the run here; returns at once if the run was resumed. @throws the interrupt of LangGraph. */
 function pause({ runtime: { interrupt } }: Request, question: ApprovalQuestion): void {
   if (interrupt === undefined) throw new TypeError('This version of LangChain cannot interrupt from a middleware.');
   interrupt(question);

@@ -47,7 +47,7 @@ export function governed<Options extends { readonly name: string; readonly execu
         signal: details?.signal,
       });
     } catch (error) {
-      // The message of an error would not reach the model, which would be told to try again.
+      // The framework does not pass the message of an error to the model, but tells it to try again.
       if (error instanceof NotPermittedError) return error.message;
       if (isNotReported(error)) return error.explained();
       throw error;
@@ -57,8 +57,8 @@ export function governed<Options extends { readonly name: string; readonly execu
 }
 
 /**
- * The options of a tool by which an agent asks people: `tool(requestApproval(governance, ['role:finance']))`. Without subjects, any
- * person may answer. An answer authorises nothing.
+ * Returns the options of a tool by which an agent asks people: `tool(requestApproval(governance, ['role:finance']))`.
+ * Without subjects, any person may answer. An answer authorises nothing.
  */
 export function requestApproval(
   governance: GovernanceClient,

@@ -18,7 +18,7 @@ export interface PausedCall {
 /** Maximum number of paused calls, since a graph need not be resumed. */
 const MAX_CALLS = 1_000;
 
-/** The interrupted calls of a middleware, by what identifies them. Each continues once. */
+/** The interrupted calls of a middleware, by their keys. Each continues once. */
 export class PausedCalls {
   private readonly calls = new Map<string, PausedCall>();
 

@@ -1,7 +1,7 @@
 import type { GovernanceClient } from 'agent-governance-client';
 import type { GovernedOptions } from './governed.js';
 
-/** @template Context what the framework passes along with a call */
+/** @template Context the value that the framework passes along with a call */
 export type RequestApprovalOptions<Context = unknown> = Pick<GovernedOptions<Context>, 'agent' | 'run' | 'wait'>;
 
 export const TOOL_NAME = 'request_approval';
@@ -22,7 +22,7 @@ export const INPUT_SCHEMA = {
   additionalProperties: false,
 } as const;
 
-/** People that an agent asks. */
+/** The people that an agent asks. */
 export interface PeopleQuestions<Context> {
   readonly governance: GovernanceClient;
   /** Who may answer, as policies name approvers. */
@@ -37,7 +37,10 @@ export interface AskedQuestion<Context> {
   readonly signal: AbortSignal | undefined;
 }
 
-/** The answer for the model; why there is none if the service, or the client, refuses the question. @throws the reason of `signal` */
+/**
+ * Returns the answer for the model, or the reason for which the service, or the client, refuses the question. @throws
+ * the reason of `signal`
+ */
 export async function answerFor<Context>(
   { governance, subjects, options: { agent, run: runOption, wait } }: PeopleQuestions<Context>,
   { input, context, signal }: AskedQuestion<Context>,
@@ -70,7 +73,7 @@ function isObjectOrMissing(value: unknown): value is Readonly<Record<string, unk
   return value === undefined || value === null || (typeof value === 'object' && !Array.isArray(value));
 }
 
-/** Anything else than a text is refused as an empty one. */
+/** Returns the text; empty for any other value, so that the question is refused. */
 function textIn(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }

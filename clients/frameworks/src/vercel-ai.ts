@@ -18,7 +18,7 @@ export interface CallContext {
   readonly toolCallId: string;
   readonly abortSignal?: AbortSignal;
   readonly messages: readonly { readonly content: string | readonly Part[] }[];
-  /** What the program gave the SDK: of its version 6, and 7. */
+  /** The context that the program gave the SDK: in version 6, and in version 7. */
   readonly experimental_context?: unknown;
   readonly context?: unknown;
 }
@@ -26,10 +26,10 @@ export interface CallContext {
 type Execute = (input: unknown, context: CallContext) => unknown;
 
 /**
- * Returns tools that are checked before they run, for `generateText`, `streamText` and agents: `tools: governedTools(governance, tools)`. A call
- * that needs an approval becomes an approval request of the SDK. Answer that once the decision is made: whatever the answer, only
- * an approval of the service lets the tool run.
- * @throws TypeError for a tool that runs elsewhere, which could not be held back here.
+ * Returns tools that are checked before they run, for `generateText`, `streamText` and agents: `tools:
+ * governedTools(governance, tools)`. A call that needs an approval becomes an approval request of the SDK. Answer that
+ * request once the decision is made: whatever your answer, only an approval of the service lets the tool run.
+ * @throws TypeError for a tool that runs elsewhere, which cannot be held back here
  */
 export function governedTools<Tools extends ToolSet>(
   governance: GovernanceClient,
@@ -41,8 +41,8 @@ export function governedTools<Tools extends ToolSet>(
 }
 
 /**
- * A tool by which an agent asks people: `tools: { request_approval: requestApproval(governance, ['role:finance']) }`. Without
- * subjects, any person may answer. An answer authorises nothing.
+ * Returns a tool by which an agent asks people: `tools: { request_approval: requestApproval(governance,
+ * ['role:finance']) }`. Without subjects, any person may answer. An answer authorises nothing.
  */
 export function requestApproval(
   governance: GovernanceClient,
@@ -86,14 +86,17 @@ function governedTool(
           signal: context.abortSignal,
         });
       } catch (error) {
-        // The model gets the message of an error and nothing else of it.
+        // The model gets only the message of an error.
         throw isNotReported(error) ? new Error(error.explained(), { cause: error }) : error;
       }
     },
   } as ToolSet[string];
 }
 
-/** By the last message, as the SDK takes it: in earlier turns, answers were about calls that may have had the same id. */
+/**
+ * True if the last message answers the approval request of this call. Only that message counts, as in the SDK: earlier
+ * answers were about calls that may have had the same id.
+ */
 function isAnswered({ toolCallId, messages }: CallContext): boolean {
   const requests = messages
     .flatMap(partsOf)

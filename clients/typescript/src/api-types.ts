@@ -25,7 +25,10 @@ type PartOf<O, Part extends string> = O extends { parameters: infer All }
 
 type BodyOf<O> = O extends { requestBody?: { content: { 'application/json': infer Body } } } ? Body : never;
 
-/** The answer of the service on success; null for an answer without a body. A 202 is another only for a change, which is thrown. */
+/**
+ * The answer of the service on success; null for an answer without a body. The status 202 answers a change that needs a
+ * second person: the client throws that answer.
+ */
 export type AnswerOf<O> = O extends { responses: infer All } ? SuccessIn<All> : never;
 
 type SuccessIn<All> = {
@@ -40,7 +43,7 @@ type Member<Name extends string, Type> = [Type] extends [never]
     ? Readonly<Partial<Record<Name, Type>>>
     : Readonly<Record<Name, Type>>;
 
-/** What a request consists of besides its path: the parts that the API document names. */
+/** The parts of a request besides its path template, as the API document names them. */
 export type RequestOf<O> = Member<'path', PartOf<O, 'path'>> &
   Member<'query', PartOf<O, 'query'>> &
   Member<'body', BodyOf<O>> &
@@ -48,7 +51,7 @@ export type RequestOf<O> = Member<'path', PartOf<O, 'path'>> &
 
 export interface RequestOptions {
   readonly signal?: AbortSignal;
-  /** Such as `If-Match`. A POST gets an `Idempotency-Key` of its own unless this has one. */
+  /** Headers such as `If-Match`. A POST gets a new `Idempotency-Key` unless these headers have one. */
   readonly headers?: Readonly<Record<string, string>>;
   /** The id of the approved decision on this very change, which is made now: see `ChangePending`. */
   readonly change?: string;

@@ -1,4 +1,7 @@
-/** The form of RFC 8785 of a JSON value: members sorted by UTF-16 code units, no white space. Members that are undefined are left out. */
+/**
+ * Returns a JSON value in the form of RFC 8785: members sorted by UTF-16 code units, no white space. Undefined members
+ * are left out.
+ */
 export function canonicalJson(value: unknown): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
@@ -7,7 +10,7 @@ export function canonicalJson(value: unknown): string {
   return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${canonicalJson(member)}`).join(',')}}`;
 }
 
-/** Of the UTF-8 form of a text: its SHA-256 in hex, and its length. */
+/** Returns the SHA-256 of a text in UTF-8, in hex, and the number of its bytes. */
 export async function digestOf(text: string): Promise<{ readonly sha256: string; readonly bytes: number }> {
   const encoded = new TextEncoder().encode(text);
   const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', encoded));

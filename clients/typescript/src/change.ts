@@ -34,7 +34,7 @@ export class ChangePending extends GovernanceError {
   }
 }
 
-/** The decision by which a request was answered in place of its own answer; null if it has its own. */
+/** Returns the decision on a change, if it came in place of the request's own answer; otherwise null. */
 export function pendingChange(method: Method, template: string, answer: unknown): ChangeDecision | null {
   if (method === 'get' || template.startsWith(DECISIONS) || typeof answer !== 'object' || answer === null) return null;
   const { type, change, riskLevel } = answer as Partial<ChangeDecision>;

@@ -24,10 +24,10 @@ import type { Outcome } from './guard-errors.js';
 import { pathSegment } from './path-segment.js';
 import { askPeople, type Question, type QuestionAnswer, type QuestionOptions } from './question.js';
 import { plainJson } from './plain-json.js';
-import { runAndReport } from './report.js';
+import { reportOutcome } from './report.js';
 import { Transport, type SentRequest, type TransportOptions } from './transport.js';
 
-/** The parts of any request; its type says which of them it has. */
+/** The parts of any request. The type of each call says which of them it takes. */
 interface AnyRequest extends Pick<SentRequest, 'body' | 'headers' | 'signal'> {
   readonly path?: Readonly<Record<string, unknown>>;
   readonly query?: Query;
@@ -115,11 +115,12 @@ export class GovernanceClient {
   }
 
   /**
-   * Requests the action, waits for approval if it needs one, runs, and reports the outcome. `run` is called at most once, and only
-   * when the action is authorised, with the execution: its `parameters` are those that were requested and approved, even if the
-   * caller has changed the request meanwhile. If a handler of the service, or an equal call that waited for the same approval, carried it out,
-   * the recorded result is returned.
-   * @throws GovernanceError if the action is denied or its approval is pending, rejected, expired or cancelled; errors of `run`.
+   * Requests the action, waits for approval if the action needs one, calls `run`, and reports the outcome. `run` is
+   * called at most once, and only when the action is authorised, with the execution: its `parameters` are those that
+   * were requested and approved, even if the caller has changed the request meanwhile. If a handler of the service, or
+   * an equal call that waited for the same approval, carried it out, the recorded result is returned.
+   * @throws GovernanceError if the action is denied or its approval is pending, rejected, expired or cancelled; errors
+   *   of `run`.
    */
   async guard<Result>(request: GuardRequest, run: Run<Result>, options: GuardOptions = {}): Promise<Result> {
     const { signal, results } = options;
@@ -127,30 +128,31 @@ export class GovernanceClient {
   }
 
   /**
-   * The first half of `guard`: requests the action, waits for approval and uses it. Only the outcome `authorized` means that the action may run;
-   * `executed` means that a handler of the service has carried it out.
-   * @throws as `guard` before it runs.
+   * The first half of `guard`: requests the action, waits for approval and uses it. Only the outcome `authorized` means
+   * that the action may run; `executed` means that a handler of the service has carried it out.
+   * @throws the errors of `guard` that occur before the action runs
    */
   async authorize(request: GuardRequest, options: GuardOptions = {}): Promise<Execution> {
     return requestAuthorization(this.transport, await this.withAgent(request), options);
   }
 
   /**
-   * The second half: runs what is authorised, and reports the outcome. An authorised execution is carried out once, unless it
-   * paused: a second call does not run it. @throws as `guard` from then on; TypeError for the second call.
+   * The second half of `guard`: runs the authorised action, and reports the outcome. An execution is carried out once,
+   * unless it paused: a second call does not run it.
+   * @throws the errors of `guard` that occur from then on; TypeError for the second call
    */
   carryOut<Result>(execution: Execution, run: Run<Result>, options: RunOptions = {}): Promise<Result> {
     return carriedOut(this.transport, execution, run, options);
   }
 
-  /** Waits for the decision on an execution that is pending: at most `wait` seconds, then it is returned as it is. */
+  /** Waits for the decision on a pending execution, at most `wait` seconds, and returns the execution as it then is. */
   waitForDecision(execution: Execution, { wait = 0, signal }: GuardOptions = {}): Promise<Execution> {
     return decided(this.transport, execution, wait, signal);
   }
 
   /** Reports the outcome of an authorised action that ran elsewhere. @throws ResultNotReportedError if the service does not accept it. */
   report(execution: Execution, outcome: Outcome): Promise<void> {
-    return runAndReport(this.transport, execution, outcome);
+    return reportOutcome(this.transport, execution, outcome);
   }
 
   /**
@@ -202,7 +204,10 @@ export class GovernanceClient {
     return change === null ? answer : this.makeChange(template, sent, change);
   }
 
-  /** The second step of a change, once somebody has approved it. @throws ChangePending if nobody waits for that */
+  /**
+   * Sends the request again once somebody has approved the change.
+   * @throws ChangePending if the options have no `changes` to wait for the approval
+   */
   private async makeChange(template: string, sent: SentRequest, change: ChangeDecision): Promise<unknown> {
     if (this.changes === null) throw new ChangePending(change);
     await this.changes.approval(change);

@@ -4,8 +4,8 @@ import { GovernanceError } from './governance-error.js';
 import type { TransportOptions } from './transport.js';
 
 /**
- * A company to try the service with, as `examples/demo.json` describes one. Its members are request bodies of the API, except for those
- * that refer to each other: by `key` of an entity, by name of an agent.
+ * A company for trying the service, in the form of `examples/demo.json`. Its members are request bodies of the API,
+ * except that they refer to each other: to an entity by its `key`, to an agent by its name.
  */
 export interface DemoCompany {
   readonly name: string;
@@ -30,10 +30,10 @@ type DemoEntity = Schemas['CreateEntityRequest'] & {
 
 interface DemoKey {
   readonly name: string;
-  /** Name of the agent that it is bound to. */
+  /** Name of the agent to which the key is bound. */
   readonly agent: string;
   readonly scopes: Schemas['CreateApiKeyRequest']['scopes'];
-  /** On whose behalf it may act; nobody's if left out. */
+  /** The principals on whose behalf the key may act; none if left out. */
   readonly principals?: string[];
 }
 
@@ -45,10 +45,10 @@ type DemoExecution = Schemas['ExecuteActionRequest'] & {
     readonly by: string;
     readonly verdict: 'approve' | 'reject';
     readonly comment?: string;
-    /** With an approval: what it is good for besides. */
+    /** With an approval: the grant that it gives besides. */
     readonly grant?: Schemas['ApproveDecisionRequest']['grant'];
   }[];
-  /** The outcome. If an approval was needed, it is used first. */
+  /** The outcome to report. If an approval was needed, the execution is resumed first. */
   readonly report?: Schemas['ReportResultRequest'];
 };
 
@@ -59,7 +59,7 @@ export interface IssuedDemoKey {
   readonly secret: string;
 }
 
-/** Why the company cannot be created here, or what is missing in its file. */
+/** The company cannot be created in this service, or something is missing in its file. The message says which. */
 export class DemoCompanyError extends Error {
   override readonly name = 'DemoCompanyError';
 }
@@ -67,15 +67,17 @@ export class DemoCompanyError extends Error {
 export interface DemoOptions {
   /** Called as each part begins, such as "Policies". */
   readonly onPart?: (part: string) => void;
-  /** Called with each key as it is issued: if a later request fails, it is valid nevertheless. */
+  /** Called with each key as it is issued: the key stays valid even if a later request fails. */
   readonly onKey?: (key: IssuedDemoKey) => void;
 }
 
 /**
- * Creates the company in a service that has no records yet, with a key or token that has the scope `admin`, through the public
- * interface only. It takes several requests: if one fails, whatever was created before remains, keys included (`onKey`).
- * @throws DemoCompanyError if there are records already, the scope is missing, or the company refers to something it does not contain.
- * @throws GovernanceError as every request does.
+ * Creates the company in a service that has no records yet, with a key or token that has the scope `admin`, through the
+ * public interface only. This takes several requests: if one fails, the records and keys (`onKey`) that were created
+ * before remain.
+ * @throws DemoCompanyError if there are records already, the scope is missing, or the company refers to something it
+ *   does not contain.
+ * @throws GovernanceError as every request does
  */
 export async function makeDemoCompany(
   connection: TransportOptions,

@@ -4,9 +4,9 @@ import { sleep } from './sleep.js';
 import { type Transport } from './transport.js';
 
 export interface EventsRequest {
-  /** Begins after this sequence; at the head of the ledger unless given. */
+  /** The stream begins after this sequence. Default: the head of the ledger. */
   readonly after?: number;
-  /** Exact, or `<family>.*`. */
+  /** Exact names of actions, or `<family>.*`. */
   readonly actions?: readonly string[];
   readonly agentId?: string;
   readonly entityId?: string;
@@ -25,7 +25,10 @@ interface StreamEvent {
   readonly data: string;
 }
 
-/** @param onOpen called whenever the service has opened the stream: also after a connection that was lost */
+/**
+ * Yields the audit entries as they are written, and resumes after a lost connection.
+ * @param onOpen called whenever the service has opened the stream, also after a lost connection
+ */
 export async function* eventsFrom(
   transport: Transport,
   { after, actions = [], agentId, entityId, subjectId, signal }: EventsRequest,
@@ -40,7 +43,7 @@ export async function* eventsFrom(
     const headers = { Accept: 'text/event-stream', ...(last !== null && { 'Last-Event-ID': last }) };
     const path = `/api/v1/events?${filters.toString()}`;
     const response = await transport.send({ method: 'get', path, headers, signal }, streamIn);
-    // Nothing is missed if the connection breaks before the first event.
+    // With this sequence, nothing is missed if the connection breaks before the first event.
     last ??= response.headers.get('X-Head-Sequence');
     onOpen();
     for await (const { id, data } of streamEvents(response, signal)) {
@@ -51,7 +54,10 @@ export async function* eventsFrom(
   }
 }
 
-/** @throws GovernanceError for a page of somebody in between, which would otherwise look like a stream without events. */
+/**
+ * Requires a stream of events. @throws GovernanceError for a page of a proxy, which would otherwise look like a stream
+ * without events
+ */
 async function streamIn(response: Response): Promise<Response> {
   const type = response.headers.get('Content-Type') ?? '';
   if (/^text\/event-stream\b/i.test(type)) return response;
@@ -91,7 +97,7 @@ async function* streamEvents(
       }
     }
   } catch {
-    // The connection broke: that ends its events, unless the caller did it.
+    // The connection broke, which ends its events. If the caller aborted it, the caller gets the reason.
     signal?.throwIfAborted();
   } finally {
     signal?.removeEventListener('abort', end);

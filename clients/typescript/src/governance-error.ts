@@ -2,9 +2,9 @@ import type { Execution } from './api-types.js';
 import { limitTexts } from './limit-text.js';
 
 const FORBIDDEN = 403;
-/** Characters shown of an answer by somebody else. */
+/** Maximum number of characters that are shown of an answer that is not the service's. */
 const EXCERPT = 200;
-/** Characters of a reviewer's words that are shown. */
+/** Maximum number of characters that are shown of a reviewer's words. */
 const MAX_WORDS_LENGTH = 500;
 
 /** Why a field of a request was refused. */
@@ -13,16 +13,16 @@ export interface FieldFault {
   readonly message: string;
 }
 
-/** What the reviewer who rejected an action said, and would approve instead. */
+/** The words of the reviewer who rejected an action, and the action that the reviewer would approve instead. */
 type Rejection = NonNullable<Execution['rejection']>;
 
-/** What an error carries besides its message. */
+/** The members of an error besides its message. */
 export interface ErrorFacts {
   /** The code of the service, such as `POLICY_DENIED`; `UNREACHABLE` if there was no answer. */
   readonly code: string;
   /** HTTP status; null if there was no answer. */
   readonly status: number | null;
-  /** For machines, such as `approval_rejected`; null if the code is sufficient. */
+  /** A more exact code for programs, such as `approval_rejected`; null if `code` is sufficient. */
   readonly reason?: string | null;
   /** Identifies the request in the logs of the service. */
   readonly requestId?: string | null;
@@ -48,11 +48,11 @@ export class GovernanceError extends Error {
   /** The execution that records the refusal of an execute; null otherwise. */
   readonly executionId: string | null;
   /**
-   * Why it was denied, and what would change that, as `POST /policies/evaluate` explains it. Null unless policies, or what they
-   * are asked about, denied it to `guard`: it says nothing about a key that may not ask.
+   * The explanation of a denial, and of what would change it, by `POST /policies/evaluate`. Null unless policies, or
+   * the state of the agent, denied the action to `guard`: it cannot explain, for example, a missing scope.
    */
   explanation: unknown = null;
-  /** Whether the request may have been carried out, as the service may have received it and gave no answer of its own. */
+  /** True if the request may have been carried out: the service may have received it, and gave no answer of its own. */
   isOutcomeUnknown = false;
 
   constructor(message: string, facts: ErrorFacts) {
@@ -75,7 +75,7 @@ export class GovernanceError extends Error {
   }
 }
 
-/** Marked as somebody's words, on one line and cut where they are long; empty where there are none. */
+/** Returns a reviewer's words, marked as such, on one line and cut if they are long; empty if there are none. */
 export function reviewersWords(rejection: Rejection | null | undefined): string {
   const { comment, instead } = rejection ?? { comment: null, instead: null };
   const words = comment ? [`The words of the reviewer who rejected it: ${JSON.stringify(cut(comment))}`] : [];
@@ -136,8 +136,8 @@ export function errorOf(status: number, text: string): GovernanceError {
 }
 
 /**
- * Somebody else has answered, such as a proxy in between.
- * @param status null where it was a success: what was done is then not known.
+ * Returns the error for an answer that is not the service's, such as a proxy's.
+ * @param status null for a success: it is then unknown if the request was carried out
  */
 export function unexpectedAnswer(text: string, status: number | null, cause?: unknown): GovernanceError {
   const excerpt = `${status === null ? '' : `${status} `}${text.slice(0, EXCERPT)}`;

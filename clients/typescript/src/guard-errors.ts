@@ -68,7 +68,7 @@ export class ResultNotReportedError extends GovernanceError {
     this.outcome = outcome;
   }
 
-  /** The message, and the outcome that is not on record. */
+  /** Returns the message, and the outcome that could not be recorded. */
   override explained(): string {
     if (!('result' in this.outcome)) return `${this.message}\nIts error: ${textOf(this.outcome.error)}`;
     const { result } = this.outcome;
@@ -76,7 +76,10 @@ export class ResultNotReportedError extends GovernanceError {
   }
 }
 
-/** The signal was aborted before the authorised action began, and the service did not accept that. The function was not called. */
+/**
+ * The signal was aborted before the authorised action began, and the service did not accept the report of that. The
+ * function was not called.
+ */
 export class NotBegunError extends GovernanceError {
   override readonly name = 'NotBegunError';
 

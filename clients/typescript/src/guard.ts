@@ -3,7 +3,7 @@ import { waitForReport, decided, executionIn, settled } from './wait-for-executi
 import { GovernanceError, reviewersWords } from './governance-error.js';
 import { ApprovalPendingError, OutcomeUnknownError } from './guard-errors.js';
 import { pathSegment } from './path-segment.js';
-import { type KeptResults, runAndReport, reportedNotBegun } from './report.js';
+import { type KeptResults, reportOutcome, reportNotBegun } from './report.js';
 import { withSentParameters } from './replaced-values.js';
 import type { Answer, Transport } from './transport.js';
 
@@ -19,14 +19,20 @@ export interface GuardRequest {
   readonly secret?: string[];
   /** For whom the agent acts: a `user:4711` that your program knows, or `agent:ann`, a registered person. */
   readonly onBehalfOf?: OnBehalfOf;
-  /** The conversation or task that it is part of. After an approval ask again in the same one. */
+  /**
+   * The conversation or task that the action is part of. A request that is repeated after its approval names the same
+   * one.
+   */
   readonly run?: string;
   /**
-   * The system that is to see what was authorised, one of the service's `PERMIT_AUDIENCES`: the `permit` of the execution is
-   * a token for it. There is none where the agent is only observed, or a handler of the service carries the action out.
+   * The system that is shown the authorisation, one of the service's `PERMIT_AUDIENCES`: the `permit` of the execution
+   * is a token for it. There is no permit if the agent is only observed, or a handler of the service carries the action
+   * out.
    */
   readonly permit?: string;
-  /** The system through which it is carried out. Then only keys with the scope `report` report what came of it. */
+  /**
+   * The system through which the action is carried out. Only keys with the scope `report` can then report the outcome.
+   */
   readonly via?: string;
 }
 
@@ -35,8 +41,7 @@ export interface GuardOptions {
   readonly wait?: number;
   /** Ends the wait. A request that may authorise the action is not given up, and an action that already runs is not interrupted. */
   readonly signal?: AbortSignal;
-  /** What the record keeps of the result; `full` unless given. */
-  readonly results?: KeptResults;
+  /** The part of the result that the record keeps. Default: `full`. */ readonly results?: KeptResults;
 }
 
 /** Carries the action out. The `parameters` of the execution are the requested ones. */
@@ -44,12 +49,11 @@ export type Run<Result> = (execution: Execution) => Result | Promise<Result>;
 
 /** Options of running an authorised action. */
 export interface RunOptions {
-  /** Aborted before the start, it prevents the action. A running action is not interrupted. */
+  /** A signal that is aborted before the action begins prevents it. A running action is not interrupted. */
   readonly signal?: AbortSignal | undefined;
   /** True if the thrown value only pauses the action, which continues later: there is nothing to report yet. */
   readonly isPause?: ((thrown: unknown) => boolean) | undefined;
-  /** What the record keeps of the result; `full` unless given. */
-  readonly results?: KeptResults | undefined;
+  /** The part of the result that the record keeps. Default: `full`. */ readonly results?: KeptResults | undefined;
 }
 
 /** Executions that were carried out, or are about to be. */
@@ -65,17 +69,17 @@ export async function carriedOut<Result>(
   if (execution.outcome !== 'authorized') return resultOf(execution) as Result;
   if (begun.has(execution)) throw new TypeError(`The execution ${execution.id} was carried out before: ask anew.`);
   begun.add(execution);
-  if (signal?.aborted === true) await reportedNotBegun(transport, execution, signal.reason);
+  if (signal?.aborted === true) await reportNotBegun(transport, execution, signal.reason);
   signal?.throwIfAborted();
   let result: Result;
   try {
     result = await returnValue(run, execution);
   } catch (error) {
     if (isPause(error)) begun.delete(execution);
-    else await runAndReport(transport, execution, { error });
+    else await reportOutcome(transport, execution, { error });
     throw error;
   }
-  await runAndReport(transport, execution, { result }, results);
+  await reportOutcome(transport, execution, { result }, results);
   return result;
 }
 
@@ -83,12 +87,15 @@ export async function carriedOut<Result>(
 async function returnValue<Result>(run: Run<Result>, execution: Execution): Promise<Result> {
   const result = await run(execution);
   if (!isIterator(result)) return result;
-  // So that it does not run when nobody would report it any more.
+  // Ends the iterator, so that it does not run on unreported.
   void Promise.resolve(result.return?.()).catch(() => undefined);
   throw new TypeError('It returned an iterator, so it had not run to its end: return what came of the action.');
 }
 
-/** What a generator returns, or something like it. An iterator without `throw`, such as a list's, is of what is there already. */
+/**
+ * True for the iterator of a generator and the like. An iterator without `throw`, such as a list's, yields values that
+ * exist already.
+ */
 function isIterator(value: unknown): value is AsyncIterator<unknown> {
   if (typeof value !== 'object' || value === null || !('next' in value) || typeof value.next !== 'function')
     return false;
@@ -127,8 +134,8 @@ interface StartedExecution {
 }
 
 /**
- * Reasons that the policies' own answer to the same question can have: for others, such as a missing scope, it gives another.
- * `npm run openapi` writes them.
+ * Reasons of a refusal that an evaluation of the same request can give, too. For other refusals, such as a missing
+ * scope, the evaluation would give another reason. `npm run openapi` writes these.
  */
 const EXPLAINED: ReadonlySet<string | null> = new Set<Schemas['EvaluationResponse']['reason']>([
   'no_policy_allows',

@@ -26,7 +26,10 @@ export function limitTexts({ matched, limits }: LimitExplanation): string[] {
     });
 }
 
-/** True if the sum of the amounts exceeds the maximum. The sum is exact, like the service's, and not of doubles. */
+/**
+ * True if the sum of the amounts exceeds the maximum. The sum is exact, as in the service: it does not use
+ * floating-point numbers.
+ */
 function isBeyond(max: string, ...amounts: readonly string[]): boolean {
   const all = [max, ...amounts].map((text) => text.split('.'));
   const digits = Math.max(...all.map(([, fraction = '']) => fraction.length));

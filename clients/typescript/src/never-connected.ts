@@ -1,4 +1,7 @@
-/** Faults of a connection that was never made: nothing was sent. Outside Node.js they cannot be distinguished. */
+/**
+ * Faults of a connection that was never made, so that nothing was sent. Outside Node.js, `fetch` does not tell them
+ * apart.
+ */
 const NEVER_CONNECTED: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'the connection was refused',
   ENOTFOUND: 'the host is unknown',
@@ -8,7 +11,7 @@ const NEVER_CONNECTED: Readonly<Record<string, string>> = {
   UND_ERR_CONNECT_TIMEOUT: 'it took too long to connect',
 };
 
-/** Faults that time does not mend, and that also come before anything is sent. */
+/** Faults before anything is sent that a later attempt does not mend. */
 const REFUSED_HERE: Readonly<Record<string, string>> = {
   ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another name',
   'bad port': 'HTTP clients refuse to use this port',
@@ -20,13 +23,16 @@ const REFUSED_HERE: Readonly<Record<string, string>> = {
 };
 
 const NO_TLS = 'what listens there does not speak TLS, as https:// needs';
-/** The same, unless a proxy in between stops speaking TLS in the middle of an answer. */
+/**
+ * Further faults that a later attempt does not mend. They can come in the middle of an answer, too, if a proxy stops
+ * speaking TLS.
+ */
 const NO_LONGER_TLS: Readonly<Record<string, string>> = {
   ERR_SSL_WRONG_VERSION_NUMBER: NO_TLS,
   ERR_SSL_PACKET_LENGTH_TOO_LONG: NO_TLS,
 };
 
-/** What may have been sent before. */
+/** Faults of a connection on which the request may have been sent. */
 const BROKEN: Readonly<Record<string, string>> = {
   ECONNRESET: 'the connection broke',
   EPIPE: 'the connection broke',
@@ -35,29 +41,32 @@ const BROKEN: Readonly<Record<string, string>> = {
   EPROTO: 'TLS failed',
 };
 
-/** Whether `fetch` threw this before it had sent anything. */
+/** True if `fetch` threw this before it had sent anything. */
 export function wasNeverConnected(thrown: unknown): boolean {
   return Object.hasOwn({ ...NEVER_CONNECTED, ...REFUSED_HERE }, codeOf(thrown));
 }
 
-/** Whether nobody listens there. */
+/** True if nobody listens at the address. */
 export function wasRefused(thrown: unknown): boolean {
   return codeOf(thrown) === 'ECONNREFUSED';
 }
 
-/** Whether `fetch` threw this because the address, or what is there, has to be changed first. */
+/** True if `fetch` threw this because of the address, or the server at it, so that a later attempt fails as well. */
 export function isUnusable(thrown: unknown): boolean {
   return Object.hasOwn({ ...REFUSED_HERE, ...NO_LONGER_TLS }, codeOf(thrown));
 }
 
-/** Why `fetch` threw this, in a few words; null where it does not say. */
+/** Returns, in a few words, the reason for which `fetch` threw this; null if it is unknown. */
 export function connectionFault(thrown: unknown): string | null {
   const all = { ...NEVER_CONNECTED, ...REFUSED_HERE, ...NO_LONGER_TLS, ...BROKEN };
   const code = codeOf(thrown);
   return Object.hasOwn(all, code) ? (all[code] ?? null) : null;
 }
 
-/** @param thrown by `fetch` */
+/**
+ * Returns the message for a service that cannot be reached.
+ * @param thrown the value that `fetch` threw
+ */
 export function unreachableText(url: string, thrown: unknown): string {
   const fault = connectionFault(thrown);
   return `The governance service at ${url} cannot be reached${fault === null ? '' : `: ${fault}`}.`;

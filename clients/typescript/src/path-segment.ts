@@ -1,6 +1,7 @@
 /**
- * A parameter of a path, encoded. @throws TypeError before anything is sent: an empty segment, or one of dots, would turn the URL
- * into that of another resource, so that deleting the claim `..` would delete its entity.
+ * Encodes a parameter of a path.
+ * @throws TypeError for an empty parameter, or one of dots: it would turn the URL into that of another resource, so
+ *   that deleting the claim `..` would delete its entity
  */
 export function pathSegment(name: string, value: unknown): string {
   const text = typeof value === 'number' ? String(value) : value;

@@ -4,7 +4,7 @@ import { createHash, KeyObject, verify } from 'node:crypto';
 import { canonicalJson } from './canonical-json.js';
 import { plainJson } from './plain-json.js';
 
-/** What a target is about to do, and who has to have permitted it. */
+/** The action that a target is about to do, and the service that has to have permitted it. */
 export interface ExpectedPermit {
   /** The service, by its `PUBLIC_URL`. Its keys are fetched from there. */
   readonly issuer: string;
@@ -15,15 +15,16 @@ export interface ExpectedPermit {
   readonly resourceId: string;
   readonly parameters: Readonly<Record<string, unknown>>;
   /**
-   * Whether it is the first time that this permit is used, for all instances of the target at once, which remember it
-   * until `exp`, in seconds since 1970, and half a minute longer. Without it a permit can be used until it expires.
+   * Notes the use of a permit, and returns true if it is the first one. The notes have to be common to all instances of
+   * the target, and last half a minute longer than `exp`, which is in seconds since 1970. Without this function a
+   * permit can be used until it expires.
    */
   readonly seen?: (jti: string, exp: number) => boolean | Promise<boolean>;
 }
 
 /** A permit that was verified. */
 export interface Permit {
-  /** The execution. */
+  /** The id of the execution. */
   readonly jti: string;
   readonly iss: string;
   readonly aud: string;
@@ -38,7 +39,7 @@ export interface Permit {
   readonly authorization_details: readonly [PermittedAction];
 }
 
-/** One action, as RFC 9396 has it. */
+/** One action, in the form of RFC 9396. */
 export interface PermittedAction {
   readonly type: 'governed_action';
   readonly actions: readonly [string];
@@ -56,7 +57,7 @@ export class PermitError extends Error {
 type KeySet = ReturnType<typeof createRemoteJWKSet>;
 type Header = Readonly<Record<string, unknown>>;
 
-/** Before it is known to be a permit. */
+/** The claims of a token that is not yet known to be a permit. */
 interface Claims extends Partial<Omit<Permit, 'authorization_details'>> {
   readonly authorization_details?: readonly {
     readonly type?: string;
@@ -72,15 +73,18 @@ const TOKEN = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 /** Seconds by which clocks may differ. */
 const LEEWAY = 30;
 
-/** Fetched when they are ten minutes old, or do not have a key that a token names. */
+/**
+ * The keys of each service by its URL. They are fetched again when they are ten minutes old, or lack a key that a token
+ * names.
+ */
 const keySets = new Map<string, KeySet>();
-/** The form of a key that is verified with in half the time. */
+/** Keys in the form with which a verification takes half the time. */
 const keyObjects = new WeakMap<object, KeyObject>();
 
 /**
- * The claims of a token, once it is clear that it permits exactly this, now, here.
- * @throws PermitError if it does not; TypeError if not all is said that it has to permit; the errors of jose and `fetch` where
- * the keys of the service cannot be fetched, and of `seen`.
+ * Checks that a token permits exactly the expected action, now, and returns its claims.
+ * @throws PermitError if it does not; TypeError if a member of `expected` is missing; the errors of jose and `fetch` if
+ *   the keys of the service cannot be fetched; the errors of `seen`
  */
 export async function verifyPermit(token: string, expected: ExpectedPermit): Promise<Permit> {
   const members: Partial<ExpectedPermit> = expected;
@@ -88,18 +92,18 @@ export async function verifyPermit(token: string, expected: ExpectedPermit): Pro
   if (missing !== undefined) throw new TypeError(`${missing} is missing: say all that has to be permitted.`);
   must(TOKEN.test(token), 'it is not a JWT');
   const signed = token.slice(0, token.lastIndexOf('.'));
-  const [header = {}, claims = {}] = signed.split('.').map(parseHeader);
+  const [header = {}, claims = {}] = signed.split('.').map(parsePart);
   const key = await keyOf(expected.issuer, header);
   must(isSigned(signed, token.slice(signed.length + 1), key), 'its signature is not by a key of the service');
   requireTimes(claims, Math.floor(Date.now() / 1_000));
   requireAction(claims, expected);
-  // Signed by the service, and an action was found in it: it has the other members, too.
+  // The service signed the token, and it names an action, so it has the other members, too.
   const permit = claims as unknown as Permit;
   if (expected.seen !== undefined) must(await expected.seen(permit.jti, permit.exp), 'it was used before');
   return permit;
 }
 
-/** Of the algorithm, and by the name, that the token says. */
+/** Finds the service's key that the token names. @throws PermitError for another algorithm or an unknown key */
 async function keyOf(issuer: string, header: Header): Promise<KeyObject> {
   const { alg, typ, kid } = header;
   must(alg === 'ES256' && typ === 'JWT' && !('crit' in header), 'it is signed in another way than by ES256');
@@ -120,7 +124,8 @@ function keysOf(issuer: string): KeySet {
 
 function isSigned(signed: string, text: string, key: KeyObject): boolean {
   const signature = Buffer.from(text, 'base64url');
-  // Some bits of the last character are not decoded: only one text counts.
+  // Decoding ignores some bits of the last character, so several texts give one signature: only one of them is
+  // accepted.
   if (signature.toString('base64url') !== text) return false;
   return verify('sha256', Buffer.from(signed), { key, dsaEncoding: 'ieee-p1363' }, signature);
 }
@@ -144,7 +149,7 @@ function requireAction(claims: Claims, expected: ExpectedPermit): void {
   must(parameters_hash === hash, 'it is for other parameters');
 }
 
-function parseHeader(part: string): Header {
+function parsePart(part: string): Header {
   try {
     const value: unknown = JSON.parse(Buffer.from(part, 'base64url').toString('utf8'));
     if (typeof value === 'object' && value !== null) return value as Header;

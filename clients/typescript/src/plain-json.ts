@@ -1,19 +1,21 @@
-/** Far more than the service takes, which says so itself. */
+/** Maximum number of levels. The service accepts far fewer, and names its own limit. */
 const MAX_LEVELS = 1_000;
 
 /** A body within which objects and lists are nested so deeply that it cannot be sent. */
 export class NestedTooDeepError extends TypeError {}
 
-/** @throws TypeError that names the place of what is not plain JSON; NestedTooDeepError. */
+/**
+ * Returns a value as JSON. @throws TypeError that names the place of a value that is not plain JSON; NestedTooDeepError
+ */
 export function plainJson(value: unknown): string {
   requirePlain(value, '', new Set());
   return JSON.stringify(value);
 }
 
 /**
- * Refuses what JSON would change on its way, such as a Set, NaN or a Date: the record, and an approval, would be of something else
- * than what runs. A member that is undefined means the same as one that is left out.
- * @param within what the value is a part of; the same afterwards.
+ * Refuses values that JSON would change, such as a Set, NaN or a Date: the record, and an approval, would be about
+ * something else than the action that runs. An undefined member counts as left out.
+ * @param within the objects that contain the value; unchanged afterwards
  */
 function requirePlain(value: unknown, place: string, within: Set<unknown>): void {
   if (!isPlain(value) || within.has(value)) {
@@ -29,7 +31,7 @@ function requirePlain(value: unknown, place: string, within: Set<unknown>): void
 }
 
 function requirePlainItems(list: readonly unknown[], place: string, within: Set<unknown>): void {
-  // Holes, too.
+  // The loop also visits holes, which `forEach` would skip.
   for (let index = 0; index < list.length; index += 1) requirePlain(list[index], `${place}[${index}]`, within);
 }
 
@@ -45,12 +47,15 @@ function isPlain(value: unknown): boolean {
   return Number.isFinite(value);
 }
 
-/** Only with its items: JSON leaves out whatever else it has. */
+/** True if the list has nothing besides its items: JSON would leave that out. */
 function isPlainList(list: readonly unknown[]): boolean {
   return Array.isArray(Object.getPrototypeOf(list)) && Reflect.ownKeys(list).length <= list.length + 1;
 }
 
-/** Without a class, and without members that JSON leaves out. Objects of another realm, such as a worker's, are plain, too. */
+/**
+ * True for an object without a class and without members that JSON leaves out. Objects of another realm, such as a
+ * worker's, are plain, too.
+ */
 function isPlainObject(value: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(value);
   const isOfClass = prototype !== null && !Object.hasOwn(prototype as object, 'isPrototypeOf');

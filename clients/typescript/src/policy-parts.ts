@@ -1,6 +1,6 @@
 import type { components } from './openapi.js';
 
-/** What the parts of a policy are called that keep it from matching. */
+/** Names, for people, of the parts that keep a policy from matching. */
 export const POLICY_PARTS = {
   subject: 'subjects',
   action: 'actions',

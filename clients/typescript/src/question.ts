@@ -13,9 +13,9 @@ export interface Question {
 }
 
 export interface QuestionOptions {
-  /** Who asks, by id or name; the agent that the key is bound to unless given. */
+  /** Id or name of the asking agent. Default: the agent that the key is bound to. */
   readonly agent?: string;
-  /** The conversation or task that it is part of. */
+  /** The conversation or task that the question is part of. */
   readonly run?: string;
   /** Who may answer, as policies name approvers. Default: any person (`*`). */
   readonly subjects?: readonly string[];
@@ -39,7 +39,7 @@ export const MAX_TITLE = 200;
 export const MAX_QUESTION = 2_000;
 /** Questions that are compared with a new one: the most that the service lists at once. */
 const MAX_COMPARED = 100;
-/** Milliseconds for which the answer to a question is that to the same question asked again. */
+/** Milliseconds for which an answer also counts for the same question asked again. */
 const SAME_FOR_MS = 3_600_000;
 /** Seconds for which the service holds one request. */
 const LONGEST_HOLD = 50;
@@ -49,10 +49,12 @@ const MAX_WORDS = 500;
 const NOTE = 'An answer authorises nothing: what you do is checked as ever.';
 
 /**
- * Asks people, and waits for their answer. The same question of the same agent and run is one decision while that is open, and for
- * an hour after. If `signal` is aborted meanwhile, a question that this call asked is cancelled, and may be asked anew.
- * @param agent id or name of who asks
- * @throws GovernanceError, CONFLICT for one question too many; RangeError for one that is too long; the reason of `signal`
+ * Asks people, and waits for their answer. The same question of the same agent and run is one decision while that is
+ * open, and for an hour after. If `signal` is aborted meanwhile, a question that this call asked is cancelled, and may
+ * be asked anew.
+ * @param agent id or name of the asking agent
+ * @throws GovernanceError, CONFLICT for one question too many; RangeError for one that is too long; the reason of
+ *   `signal`
  */
 export async function askPeople(
   send: SendJson,
@@ -86,7 +88,7 @@ export async function askPeople(
   }
 }
 
-/** If it was answered meanwhile, or the service does not answer, it stays as it is. */
+/** Cancels a question. It stays as it is if it was answered meanwhile, or the service does not answer. */
 async function cancel(send: SendJson, id: string): Promise<void> {
   const body = { reason: 'The call that asked was withdrawn.' };
   await send({ method: 'post', path: `/api/v1/decisions/${id}/cancel`, body }).catch(() => undefined);
@@ -94,13 +96,15 @@ async function cancel(send: SendJson, id: string): Promise<void> {
 
 type QuestionBody = Readonly<Record<'proposedBy' | 'title' | 'description', string>> & { readonly context: object };
 
-/** The same question while it is open. */
+/** Finds the same question if it is open. */
 async function findOpen(send: SendJson, body: QuestionBody): Promise<Decision | undefined> {
   const data = await questionsOf(send, body.proposedBy, { status: 'proposed' });
   return data.find((decision) => identityOf(decision) === identityOf(body));
 }
 
-/** The same question that was settled within the last hour, by whichever key and however long it was open. */
+/**
+ * Finds the same question if it was settled within the last hour, whichever key asked it and however long it was open.
+ */
 async function findAnswer(send: SendJson, body: QuestionBody): Promise<Decision | undefined> {
   const data = await questionsOf(send, body.proposedBy, { order: 'desc' });
   return data.find((decision) => isAnswer(decision) && identityOf(decision) === identityOf(body));
@@ -129,8 +133,8 @@ function identityOf({
 }
 
 /**
- * Proposes a question. If another key of the agent proposed the same at the same time, the older one stays: keys of idempotency are
- * each caller's own.
+ * Proposes a question. If another key of the agent proposed the same question at the same time, the older proposal
+ * stays. (An idempotency key does not prevent the second one: it counts only for the caller who sent it.)
  */
 async function proposeOnce(send: SendJson, body: QuestionBody): Promise<Decision> {
   const own = await propose(send, body);
@@ -140,7 +144,11 @@ async function proposeOnce(send: SendJson, body: QuestionBody): Promise<Decision
   return first;
 }
 
-/** A question that was cancelled, or settled long ago, is asked anew, under a key that follows from it: equal questions meet. */
+/**
+ * Proposes a question under an idempotency key that is derived from it, so that equal questions become one decision. If
+ * that decision was cancelled, or settled long ago, the question is proposed again, with a key derived from the old
+ * one.
+ */
 async function propose(send: SendJson, body: QuestionBody): Promise<Decision> {
   let { sha256: key } = await digestOf(canonicalJson(body));
   for (;;) {

@@ -1,11 +1,11 @@
 import type { Execution } from './api-types.js';
 
-/** Members by which the service names what stands for a value that it does not keep. */
+/** Members of the objects with which the service replaces a value that it does not keep. */
 const REPLACED: ReadonlySet<string> = new Set(['$secret', '$hmac']);
 
 /**
- * The execution with the parameters as they were sent, where the service keeps something in the place of a secret: what runs needs the
- * values, and the answer is about exactly this request.
+ * Returns the execution with the parameters that were sent, if the service replaced secrets in them: the action needs
+ * the values, and the answer is about exactly this request.
  */
 export function withSentParameters(
   execution: Execution,
@@ -19,11 +19,12 @@ function hasReplaced(value: unknown): boolean {
   return Object.entries(value).some(([name, member]) => REPLACED.has(name) || hasReplaced(member));
 }
 
-/** What policies see in the place of a replaced value: an object, about which no condition knows more than that it is there. */
+/** The object that policies see in place of a replaced value: conditions can only test that it exists. */
 const STAND_IN = { replaced: true };
 
 /**
- * Parameters on record, as the policies can be asked about them again: the service takes what stands for a secret from nobody.
+ * Returns recorded parameters in a form in which policies can evaluate them again: the service refuses requests that
+ * contain its own replacements of secrets.
  */
 export function withStandIns(parameters: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(parameters).map(([name, member]) => [name, standInFor(member)]));

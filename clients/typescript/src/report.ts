@@ -10,7 +10,7 @@ import type { SentRequest, Transport } from './transport.js';
 const REPORT_PATIENCE = 10 * 60_000;
 const FAILURE_LENGTH = 2_000;
 
-/** What the record keeps of results: all; `{ sha256, bytes }` of their form by RFC 8785; or nothing. */
+/** The part of a result that the record keeps: all of it; `{ sha256, bytes }` of its RFC 8785 form; or nothing. */
 export type KeptResults = 'full' | 'hash' | 'none';
 
 interface Report {
@@ -19,8 +19,8 @@ interface Report {
   readonly failureReason?: string;
 }
 
-/** @throws ResultNotReportedError if the service does not accept it. */
-export async function runAndReport(
+/** Reports the outcome of an action that ran. @throws ResultNotReportedError if the service does not accept it */
+export async function reportOutcome(
   transport: Transport,
   execution: Execution,
   outcome: Outcome,
@@ -35,8 +35,11 @@ export async function runAndReport(
   }
 }
 
-/** An authorised action that will not run: nothing has to be recorded at any price. @throws NotBegunError */
-export async function reportedNotBegun(transport: Transport, execution: Execution, reason: unknown): Promise<void> {
+/**
+ * Reports that an authorised action will not run. A failed report is not repeated for long, since no deed would be left
+ * unrecorded. @throws NotBegunError
+ */
+export async function reportNotBegun(transport: Transport, execution: Execution, reason: unknown): Promise<void> {
   try {
     await sendReport(transport, execution, reportOfFailure(`It was given up before it began: ${textOf(reason)}`), {});
   } catch (cause) {
@@ -83,7 +86,7 @@ async function sendReport(
   }
 }
 
-/** Of a result as JSON. */
+/** Returns the number of bytes of a result as JSON. */
 function bytesOf(result: unknown): number {
   return new TextEncoder().encode(jsonOf(result) ?? '').length;
 }

@@ -1,4 +1,4 @@
-/** @throws the reason of `signal` as soon as that is aborted. */
+/** Waits. @throws the reason of `signal` as soon as that is aborted */
 export async function sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
   signal?.throwIfAborted();
   await new Promise<void>((resolve, reject) => {

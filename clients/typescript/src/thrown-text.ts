@@ -1,4 +1,4 @@
-/** Undefined for what JSON cannot represent. */
+/** Returns a value as JSON; undefined for a value that JSON cannot represent. */
 export function jsonOf(value: unknown): string | undefined {
   try {
     return JSON.stringify(value);
@@ -7,7 +7,7 @@ export function jsonOf(value: unknown): string | undefined {
   }
 }
 
-/** Empty for what has no text, such as an object without a prototype: whatever was thrown, it has to be reported. */
+/** Returns the text of any thrown value; empty for a value without a text, such as an object without a prototype. */
 export function textOf(thrown: unknown): string {
   try {
     return String(thrown instanceof Error ? thrown.message || thrown.name : thrown);

@@ -15,11 +15,14 @@ const UNKNOWN: ReadonlySet<number> = new Set([502, 504]);
 const FIRST_PAUSE = 250;
 const MAX_PAUSE_MS = 30_000;
 const MAX_TIMER_MS = 2 ** 31 - 1;
-/** Their answers contain a secret that is shown once: they accept no `Idempotency-Key`, so a lost answer is not requested again. */
+/**
+ * Paths whose answers contain a secret that is shown once. They accept no `Idempotency-Key`, so a lost answer is not
+ * requested again.
+ */
 const SECRETS = /\/(?:api-keys|webhooks|rotate-secret)$/;
 
 export interface TransportOptions {
-  /** Where the service is, such as `http://127.0.0.1:3000`. */
+  /** The address of the service, such as `http://127.0.0.1:3000`. */
   readonly url: string;
   /**
    * A key (`agk_…`, or the operator's) or a token of an issuer; a function is called before each attempt. A POST whose answer was
@@ -30,27 +33,30 @@ export interface TransportOptions {
   readonly patience?: number;
   /** Milliseconds after which an answer that has not come counts as lost; 90,000 unless given. */
   readonly timeout?: number;
-  /** The platform's unless given. */
+  /** Default: the platform's `fetch`. */
   readonly fetch?: typeof fetch;
 }
 
 export interface SentRequest {
   readonly method: Method;
-  /** With its parameters filled in. */
+  /** The path, with its parameters filled in. */
   readonly path: string;
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal | undefined;
-  /** Milliseconds. Default: that of the transport. */
+  /** Milliseconds for which the request is retried. Default: the patience of the transport. */
   readonly patience?: number;
   /** Time in milliseconds for which the service may hold its answer. */
   readonly hold?: number;
-  /** True for a POST whose sender finds out by itself whether a lost answer was given: it has no `Idempotency-Key`. */
+  /**
+   * True for a POST without an `Idempotency-Key`: its sender finds out by itself if a request without an answer took
+   * effect.
+   */
   readonly isWithoutKey?: boolean;
 }
 
 export interface Answer {
-  /** Parsed; null if there is none. */
+  /** The parsed body; null if there is none. */
   readonly body: unknown;
   readonly headers: Headers;
 }
@@ -59,19 +65,22 @@ export interface Answer {
 export class Transport {
   private readonly url: string;
 
-  /** @throws TypeError for options that no request could succeed with. */
+  /** @throws TypeError for options with which no request could succeed */
   constructor(private readonly options: TransportOptions) {
     requireUsable(options);
-    // The API's own address is meant for the service's.
+    // An address that ends in `/api/v1` stands for the service's address.
     this.url = options.url.replace(/\/+$/, '').replace(/\/api\/v1$/, '');
   }
 
-  /** The parsed body; null if there is none. @throws GovernanceError; the reason of `signal` once that is aborted. */
+  /**
+   * Returns the parsed body; null if there is none. @throws GovernanceError; the reason of `signal` once that is
+   * aborted
+   */
   async json(request: SentRequest): Promise<unknown> {
     return (await this.answer(request)).body;
   }
 
-  /** The same with the headers. */
+  /** Returns the parsed body and the headers. @throws like `json` */
   async answer(request: SentRequest): Promise<Answer> {
     const { text, headers } = await this.send(request, async (response) => ({
       text: await response.text(),
@@ -81,8 +90,8 @@ export class Transport {
   }
 
   /**
-   * What `read` takes from a successful answer; a connection that breaks while it reads is one that gave no answer. What is read
-   * later has no limit of time, and ends no more by `signal`. @throws as `json`.
+   * Returns the result of `parse` for a successful answer. A connection that breaks while `parse` reads counts as one
+   * that gave no answer. Reading after `parse` has no time limit, and does not end by `signal`. @throws like `json`
    */
   async send<Result>(request: SentRequest, parse: (response: Response) => Promise<Result>): Promise<Result> {
     const headers = headersOf(request);
@@ -92,7 +101,7 @@ export class Transport {
     const end = performance.now() + patience;
     let isOutcomeUnknown = false;
     let last: GovernanceError | null = null;
-    // An Idempotency-Key is its caller's: by another the request would take effect once more.
+    // An Idempotency-Key counts only for its caller: with another caller, the request would take effect once more.
     let caller: string | null = null;
     for (let pause = FIRST_PAUSE; ; pause = Math.min(2 * pause, MAX_PAUSE_MS)) {
       const attempt: { readonly result: Result } | Failure = await this.attempt(
@@ -102,7 +111,7 @@ export class Transport {
         parse,
         caller,
       ).catch((error: unknown) => {
-        // There is no key this time. What an earlier attempt has done is still not known.
+        // This attempt has no key. It is still unknown if an earlier attempt took effect.
         throw last?.isOutcomeUnknown === true && request.signal?.aborted !== true ? last : error;
       });
       if ('result' in attempt) return attempt.result;
@@ -144,7 +153,7 @@ export class Transport {
       const response = await send(`${this.url}${path}`, {
         method: method.toUpperCase(),
         headers,
-        // It would carry the key to wherever it leads.
+        // A followed redirect would carry the key to another address.
         redirect: 'manual',
         signal: controller.signal,
         body,
@@ -172,12 +181,12 @@ export class Transport {
   }
 }
 
-/** Whether a request can carry the key. White space at the ends, as a file has it, is not a part of it. */
+/** True if a request can carry the key. White space at its ends, as from a file, is not part of the key. */
 export function canBeSent(key: string): boolean {
   return /^[\x21-\x7e]+$/.test(key.trim());
 }
 
-/** @throws TypeError that does not show the key. */
+/** Returns the value of the header `Authorization`. @throws TypeError that does not show the key */
 function bearer(key: string): string {
   if (!canBeSent(key))
     throw new TypeError('The key is empty, or has a character inside that no key has, such as a line break.');
@@ -194,7 +203,7 @@ async function unlessEnded<Value>(promise: Value | Promise<Value>, signal: Abort
 
 interface Failure {
   readonly error: GovernanceError;
-  /** The key with which it was sent. */
+  /** The key with which the request was sent. */
   readonly key: string;
   /** Time in milliseconds that the service wants the client to wait. */
   readonly retryAfter: number;
@@ -202,7 +211,9 @@ interface Failure {
   readonly isSilence: boolean;
 }
 
-/** Those that are given replace those that a request has anyway, in whatever case they are written. */
+/**
+ * Returns the headers of a request. The request's own headers replace the usual ones, whatever the case of their names.
+ */
 function headersOf({ method, path, body, headers: ownHeaders, isWithoutKey = false }: SentRequest): Headers {
   const headers = new Headers(ownHeaders);
   const complete = (name: string, value: () => string | null): void => {
@@ -215,7 +226,7 @@ function headersOf({ method, path, body, headers: ownHeaders, isWithoutKey = fal
   return headers;
 }
 
-/** Browsers show nothing of a redirect that is not followed. */
+/** True for a redirect. Browsers show the type `opaqueredirect` and nothing else of it. */
 function isRedirect({ type, status }: Response): boolean {
   return type === 'opaqueredirect' || (status >= 300 && status < 400);
 }
@@ -224,7 +235,10 @@ function redirectError({ status, headers }: Response): GovernanceError {
   return unexpectedAnswer(`a redirect to ${headers.get('Location') ?? 'somewhere else'}. Check the URL.`, status);
 }
 
-/** Removes undefined values, for example environment variables that are not set. */
+/**
+ * Checks the options at run time: an environment variable that is not set, for example, has the value undefined.
+ * @throws TypeError
+ */
 function requireUsable({ url, key, patience = 0, timeout = 1 }: TransportOptions): void {
   const [address, secret]: readonly unknown[] = [url, key];
   if (typeof address !== 'string' || !/^https?:\/\//i.test(address))
@@ -235,7 +249,7 @@ function requireUsable({ url, key, patience = 0, timeout = 1 }: TransportOptions
   if (!(timeout >= 1)) throw new TypeError(`timeout is milliseconds, 1 or more; it was ${timeout}.`);
 }
 
-/** Not the value: it may be the secret in another form. */
+/** Returns the type of a value, not the value, which may be the secret in another form. */
 function kindOf(value: unknown): string {
   return value === null || value === undefined ? String(value) : `of the type ${typeof value}`;
 }
@@ -254,8 +268,8 @@ export function isTemporary({ code, status }: GovernanceError): boolean {
 }
 
 /**
- * Whether a request that may have taken effect can be sent again. A change without `If-Match` cannot: it could undo what others
- * have changed since. What was deleted stays deleted.
+ * True if a request that may have taken effect can be sent again. A change without `If-Match` cannot: it could undo
+ * later changes by others. A deletion can: the deleted stays deleted.
  */
 function isHarmlessTwice(method: Method, headers: Headers): boolean {
   if (method === 'post') return headers.has('Idempotency-Key');
@@ -271,7 +285,10 @@ function mayHaveHappened({ status, cause }: GovernanceError): boolean {
 /** Milliseconds of a day: a longer timer than 24 days would end at once. */
 const MAX_RETRY_AFTER_MS = 86_400_000;
 
-/** Returns the milliseconds to wait by the service, or a proxy in front of it: it gives seconds, or a date by its own clock. */
+/**
+ * Returns the milliseconds that the answer asks the client to wait. The service, or a proxy in front of it, gives
+ * seconds, or a date by its own clock.
+ */
 function retryAfter({ headers }: Response): number {
   const retryAfter = headers.get('Retry-After') ?? '';
   if (/^\d+$/.test(retryAfter)) return Math.min(Number(retryAfter) * 1_000, MAX_RETRY_AFTER_MS);

@@ -6,7 +6,10 @@ import { isTemporary, type Transport } from './transport.js';
 
 /** Seconds for which the service holds one request: less than the 60 after which many proxies cut it. */
 const MAX_HOLD_SECONDS = 50;
-/** Milliseconds between two requests if the service does not hold them, because too many wait already or it is away. */
+/**
+ * Milliseconds between two requests if the service does not hold them, because too many requests wait already, or the
+ * service is away.
+ */
 const PAUSE = 1_500;
 
 /**
@@ -42,7 +45,7 @@ export async function decided(
     if (execution.outcome === 'pending_approval')
       await sleep(Math.max(0, Math.min(PAUSE, end - performance.now())), signal);
   }
-  // Whether it is still pending is then not known.
+  // If the service is away, it is unknown if the execution is still pending.
   if (away !== null) throw away;
   return execution;
 }
@@ -97,7 +100,10 @@ async function lookUp(transport: Transport, { id }: Execution, { wait, ...query 
   return executionIn(await transport.json({ method: 'get', path, hold: 1_000 * wait, ...query }));
 }
 
-/** A proxy in between may answer instead of the service. @throws GovernanceError for an answer that is not an execution. */
+/**
+ * Returns the execution of an answer. A proxy may have answered instead of the service. @throws GovernanceError for an
+ * answer that is not an execution.
+ */
 export function executionIn(answer: unknown): Execution {
   const { id, outcome } = (answer ?? {}) as Partial<Record<string, unknown>>;
   if (typeof id === 'string' && typeof outcome === 'string') return answer as Execution;
