@@ -8,7 +8,7 @@ from governance import Governance
 
 URL = os.environ["GOVERNANCE_URL"]
 OPERATOR = Governance(URL, os.environ["GOVERNANCE_API_KEY"])
-#: Seconds that tests wait for what comes soon, on a busy machine later.
+#: Seconds that tests wait for an event that is soon there, but may be late on a busy machine.
 PATIENCE = 240
 
 
@@ -19,7 +19,7 @@ class Company:
         bot = {"name": f"bot é? {self.suffix}", "capabilities": ["refund", "send", "succeed", "secret"]}
         self.bot = OPERATOR.request("POST", "/api/v1/agents", bot)
         self.ann = OPERATOR.request("POST", "/api/v1/agents", {"name": f"ann-{self.suffix}", "kind": "human"})
-        # Above those that other tests have made for everybody.
+        # The priority is above that of policies which other tests have made for everybody.
         rules = {"version": "1", "subjects": [f"agent:{bot['name']}"], "resources": ["*"], "priority": 1}
         approval = {"approvers": [{"subjects": [f"agent:ann-{self.suffix}"]}]}
         ask = {"name": f"ask-{self.suffix}", "effect": "require_approval", "actions": ["refund"], "approval": approval}
@@ -34,7 +34,7 @@ class Company:
         return list(OPERATOR.pages("/api/v1/executions", {"agentId": self.bot["id"], **filters}))
 
     def approve(self, count=1, **filters):
-        """As many as wait, or will."""
+        """Approves so many executions, and waits for those that are not pending yet."""
         end = time.monotonic() + PATIENCE
         while count > 0:
             for execution in self.executions(outcome="pending_approval", **filters):

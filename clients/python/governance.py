@@ -9,8 +9,8 @@
     with governance.guard("send-payment", "payment", "payments/2026/0042", wait=300) as execution:
         execution.result = bank.send(1200)
 
-`guard` requests the action, waits for the approval that a policy requires, lets the function or block run once, and reports what
-came of it, also when it raises.
+`guard` requests the action, waits for the approval that a policy requires, lets the function or block run once, and
+reports the outcome, also when it raises.
 """
 
 from __future__ import annotations
@@ -57,28 +57,29 @@ __all__ = [
 _TEMPORARY = {429, 503}
 #: Statuses of a proxy that cannot reach the service: whether anything was done is unknown.
 _UNKNOWN = {502, 504}
-#: Their answers contain a secret that is shown once: they accept no Idempotency-Key, so a lost answer is not requested again.
+#: Paths whose answers contain a secret that is shown once: they accept no Idempotency-Key, so a lost answer is not
+#: requested again.
 _SECRETS = ("/api-keys", "/webhooks", "/rotate-secret")
 #: Seconds.
 _FIRST_PAUSE = 0.25
 _MAX_PAUSE_SECONDS = 30.0
-#: Less than the 60 after which many proxies cut a request.
+#: Seconds for which the service holds one request: less than the 60 after which many proxies cut it.
 _MAX_HOLD_SECONDS = 50
-#: A day: a longer wait than the system's longest would be an error.
+#: Seconds of a day: a wait that is longer than the system allows would be an error.
 _MAX_RETRY_AFTER = 86_400.0
-#: Between two requests where the service does not hold them, as too many wait already or it is away.
+#: Seconds between two requests if the service does not hold them, because too many wait already, or it is away.
 _HOLD_PAUSE = 1.5
-#: Least time for which a caller looks what comes of the action that an equal call carries out.
+#: Minimum seconds for which a caller waits for the outcome of an action that an equal call carries out.
 _LEAST_FOLLOWING = 60.0
 #: Recorded in place of a result.
 _OMITTED = "The result was not accepted as a value."
-#: How long to retry reporting a result while the service does not answer: what was done has to be recorded.
+#: Seconds to retry reporting a result while the service does not answer: a completed action has to be recorded.
 _REPORT_PATIENCE = 600.0
 _FAILURE_LENGTH = 2000
-#: How a request for approval ends that nobody can proceed with.
+#: Outcomes of a request for approval that cannot be executed.
 _CLOSED = {"rejected", "expired", "cancelled"}
-#: Reasons that the policies' own answer to the same question can have: for others, such as a missing scope, it gives another.
-#: `npm run openapi` writes them.
+#: Reasons of a refusal that an evaluation of the same request can give, too. For other refusals, such as a missing
+#: scope, the evaluation would give another reason. `npm run openapi` writes these.
 _EXPLAINED = {
     "no_policy_allows",
     "policy_denied",
@@ -91,11 +92,11 @@ _EXPLAINED = {
     "limit_reached",
     "extension_refused",
 }
-#: Outcomes of an execution of which more is to come.
+#: Outcomes of an execution that is not final.
 _OPEN = {"pending_approval", "approved", "authorized", "running"}
-#: Segments that turn a URL into that of another resource, as they are and percent-encoded.
+#: Segments that turn a URL into that of another resource, plain or percent-encoded.
 _DOTS = {"", ".", ".."}
-#: What such a function returns has yet to run, when nobody would report it any more.
+#: Kinds of functions that return before their code has run: nobody would report its outcome.
 _RUNS_LATER = (inspect.iscoroutinefunction, inspect.isgeneratorfunction, inspect.isasyncgenfunction)
 _TOO_FEW_APPROVERS = "Nobody, or too few, could approve it when it was asked for: an approver has to be added first."
 _GUARD_A_FUNCTION = "guard a function that is over when it returns, or an async def with AsyncGovernance."
@@ -103,12 +104,12 @@ _GUARD_A_FUNCTION = "guard a function that is over when it returns, or an async 
 _PerCall = Union[Any, Callable[..., Any]]
 
 
-#: Characters of a reviewer's words that are shown.
+#: Maximum number of characters that are shown of a reviewer's words.
 _MAX_WORDS_LENGTH = 500
 
 
 def _reviewers_words(rejection: Optional[Mapping[str, Any]]) -> str:
-    """Marked as somebody's words, on one line and cut where they are long."""
+    """Returns a reviewer's words, marked as such, on one line and cut if they are long."""
     comment, instead = (rejection or {}).get("comment"), (rejection or {}).get("instead")
     words = ""
     if comment:
@@ -148,15 +149,18 @@ class GovernanceError(Exception):
         self.request_id = request_id
         #: The faults of fields: a list of {"field", "message"}.
         self.details = details or []
-        #: What the reviewer who rejected it said: {"comment", "instead"}; None unless one did.
+        #: The words of the reviewer who rejected the action, and the action that the reviewer would approve instead:
+        #: {"comment", "instead"}; None unless a reviewer rejected it.
         self.rejection = rejection
         #: The decision that the refusal is about; None without one.
         self.decision_id = decision_id
         #: The execution that records the refusal of an execute; None otherwise.
         self.execution_id = execution_id
-        #: Why it was denied, and what would change that; None unless policies, or the agent's state, denied it to `guard`.
+        #: The explanation of a denial, and of what would change it; None unless policies, or the agent's state, denied
+        #: the action to `guard`.
         self.explanation: Any = None
-        #: Whether the request may have been carried out: the service may have received it, and gave no answer of its own.
+        #: True if the request may have been carried out: the service may have received it, and gave no answer of its
+        #: own.
         self.is_outcome_unknown = False
         #: Seconds that the service wants the client to wait.
         self.retry_after = 0.0
@@ -218,7 +222,7 @@ class ChangePending(GovernanceError):
 
 class ActionCarriedOut(GovernanceError):
     """A handler of the service, or an equal call that waited for the same approval, has carried the action out: the block of a
-    `with` must not run. `result` is what came of it."""
+    `with` must not run. `result` is the recorded result."""
 
     def __init__(self, execution: Mapping[str, Any]) -> None:
         message = f"The execution {execution['id']} has been carried out by the service itself, or by an equal call."
@@ -252,13 +256,13 @@ class Governance:
             raise TypeError(f"key must be an API key, a token, or a function that returns one; it was {kind}.")
         if not patience >= 0 or not timeout > 0:
             raise TypeError("patience is seconds, 0 or more; timeout is more than 0.")
-        # The API's own address is meant for the service's.
+        # An address that ends in /api/v1 stands for the service's address.
         self._url = url.rstrip("/").removesuffix("/api/v1")
         self._key = key
         self._patience = patience
         self._timeout = timeout
         self._agent: Optional[str] = None
-        # A redirect would carry the key to wherever it leads.
+        # A followed redirect would carry the key to another address.
         proxies = {} if proxy is None else {"http": proxy, "https": proxy}
         proxying = urllib.request.ProxyHandler(proxies)
         self._opener = urllib.request.build_opener(proxying, _NoRedirects(), _Http(), _Https())
@@ -272,15 +276,15 @@ class Governance:
         patience: Optional[float] = None,
         change: Optional[str] = None,
     ) -> Any:
-        """The parsed answer of a route; None for one without a body. What a busy or missing service did not answer is
-        repeated for `patience` seconds with the same Idempotency-Key. Once more after an answer that was lost in silence, which
-        must not use up all patience.
+        """Returns the parsed answer of a route; None for an answer without a body. A request that a busy or missing
+        service did not answer is repeated for `patience` seconds with the same Idempotency-Key. After the first request
+        that got no answer in time, it is sent once more even if the patience is used up.
 
         :param change: the id of the approved decision on this change, which is made now.
         :raises GovernanceError: for every refusal, and where nobody answers.
         :raises ChangePending: if a second person has to approve the change first.
-        :raises ValueError: before anything is sent, for a path with a segment that is empty or of dots: it would be another's; and for
-            one that is not percent-encoded.
+        :raises ValueError: before anything is sent, for a path with a segment that is empty or of dots, which would
+            name another resource, and for a path that is not percent-encoded.
         """
         _require_plain_path(path)
         has_secret = method == "POST" and path.endswith(_SECRETS)
@@ -294,7 +298,8 @@ class Governance:
         if change is not None:
             headers["Change"] = change
         headers.update(_trace_headers())
-        # A change that is sent again could undo what others have changed since. What was deleted stays deleted.
+        # A change that is sent again could undo later changes by others. A deletion can be sent again: the deleted
+        # stays deleted.
         is_harmless = "Idempotency-Key" in headers if method == "POST" else method not in ("PUT", "PATCH")
         data = None if body is None else json.dumps(body, allow_nan=False).encode()
         patience = self._patience if patience is None else patience
@@ -303,14 +308,14 @@ class Governance:
         pause = _FIRST_PAUSE
         is_outcome_unknown = False
         last: Optional[GovernanceError] = None
-        # An Idempotency-Key is its caller's: by another the request would take effect once more.
+        # An Idempotency-Key counts only for its caller: with another caller, the request would take effect once more.
         caller: Optional[str] = None
         while True:
             try:
                 key = self._key_of(caller)
                 authorization = _bearer(key)
             except Exception:
-                # There is no key this time. What an earlier attempt has done is still not known.
+                # This attempt has no key. It is still unknown if an earlier attempt took effect.
                 if last is not None and is_outcome_unknown:
                     raise last
                 raise
@@ -360,20 +365,23 @@ class Governance:
     ) -> "Guard":
         """A decorator and a context manager around what an agent does.
 
-        :param resource_id: as a decorator, a function of the call's arguments, too; so are `parameters`.
+        :param resource_id: a text; for a decorator also a function of the call's arguments. The same holds for
+            `parameters`.
         :param agent: id or name; the agent that the key is bound to unless given.
         :param wait: seconds to wait for an approval that is needed.
-        :param on_behalf_of: for whom the agent acts, such as {"subject": "user:4711", "roles": ["finance"]}; a function, too.
+        :param on_behalf_of: for whom the agent acts, such as {"subject": "user:4711", "roles": ["finance"]}; may be a
+            function.
         :param run: the conversation or task that it is part of, the same when the request is repeated after its approval; may be a function.
-        :param permit: the system that is to see what was authorised, one of the service's PERMIT_AUDIENCES. The function gets a
-            token for it as its argument `permit`; in a `with`, the execution has it. None where there is none.
+        :param permit: the system that is shown the authorisation, one of the service's PERMIT_AUDIENCES. The function
+            gets a token for it as its argument `permit`; in a `with`, the execution has the token. It is None if the
+            service issued none.
         :param secret: JSON Pointers to values in the parameters that the service must not keep, in addition to those that it knows by
             their names.
         """
         return Guard(self, action, resource_type, resource_id, parameters, agent, wait, on_behalf_of, run, permit, secret)
 
     def own_agent(self) -> str:
-        """The agent that the key is bound to."""
+        """Returns the agent that the key is bound to."""
         if self._agent is None:
             self._agent = self.request("GET", "/api/v1/me")["agentId"]
         if self._agent is None:
@@ -414,13 +422,14 @@ def _require_made(method: str, path: str, answer: Any) -> None:
 
 
 def _is_same_caller(one: str, other: str) -> bool:
-    """The service knows a key by itself, and a token by its issuer and subject."""
+    """True if the service regards two keys or tokens as one caller: a key by its text, a token by its issuer and
+    subject."""
     subject = _subject_of(one)
     return one.strip() == other.strip() or (subject is not None and subject == _subject_of(other))
 
 
 def _subject_of(token: str) -> Any:
-    """None for what is not a token."""
+    """Returns the issuer and subject of a token; None if the text is not a token."""
     try:
         _, claims, _ = token.strip().split(".")
         found = json.loads(base64.urlsafe_b64decode(claims + "=" * (-len(claims) % 4)))
@@ -430,7 +439,7 @@ def _subject_of(token: str) -> Any:
 
 
 def _bearer(key: str) -> str:
-    """White space at the ends, as a file has it, is no part of a key. Errors do not show the key."""
+    """White space at the ends of a key, as from a file, is not part of it. Errors do not show the key."""
     stripped = key.strip()
     if not stripped or any(not "!" <= character <= "~" for character in stripped):
         raise ValueError("The key is empty, or has a character inside that no key has, such as a line break.")
@@ -465,7 +474,7 @@ class Guard:
         self._run = run
         self._permit = {} if permit is None else {"permit": {"audience": permit}}
         self._secret = {} if secret is None else {"secret": list(secret)}
-        #: Held by the block of a `with`, whose execution is kept here.
+        #: The lock is held by the block of a `with`, and `_entered` is its execution.
         self._is_entered = threading.Lock()
         self._entered: Optional["GuardedExecution"] = None
 
@@ -553,7 +562,7 @@ class Guard:
             return None
 
     def _go(self, execution: Any) -> Any:
-        """The execution once it is authorized."""
+        """Returns the execution once it is authorized."""
         outcome = execution["outcome"]
         is_feasible = not isinstance(execution, _Infeasible)
         execution = self._decided(execution)
@@ -582,7 +591,7 @@ class Guard:
         return execution
 
     def _decided(self, execution: Any) -> Any:
-        """The execution once it no longer waits for approval; as it is when the time is over."""
+        """Returns the execution once it no longer waits for approval, or when the time is over."""
         end = time.monotonic() + self._wait
         left = float(self._wait)
         away: Optional[GovernanceError] = None
@@ -600,12 +609,13 @@ class Guard:
                 time.sleep(min(_HOLD_PAUSE, left))
                 left = end - time.monotonic()
         if away is not None:
-            # Whether it is still pending is then not known.
+            # If the service is away, it is unknown if the execution is still pending.
             raise away
         return execution
 
     def _resumed(self, execution: Any) -> Any:
-        """Of several callers that waited for the same approval, one resumes; the others get what came of that."""
+        """Resumes the execution. Of several callers that waited for the same approval, one resumes; the others get its
+        outcome."""
         try:
             return self._start(f"/api/v1/executions/{execution['id']}/resume", {**self._permit, **self._secret} or None)
         except GovernanceError as error:
@@ -623,7 +633,7 @@ class Guard:
             time.sleep(_HOLD_PAUSE)
 
     def _settled(self, execution: Any) -> Any:
-        """Once the handler that runs it has ended."""
+        """Returns the execution once the handler that runs it has ended."""
         while True:
             execution = self._look(execution, _MAX_HOLD_SECONDS)
             if execution["outcome"] != "running":
@@ -636,11 +646,11 @@ class Guard:
 
 
 class GuardedExecution:
-    """An action that is authorised and runs now. What `result` is set to is reported."""
+    """An authorised action that runs now. The value of `result` is reported."""
 
     def __init__(self, governance: Governance, execution: Any) -> None:
         self._governance = governance
-        #: As the service authorised it.
+        #: The execution as the service authorised it.
         self.execution = execution
         #: The requested token, if there is one.
         self.permit: Optional[str] = execution.get("permit")
@@ -658,7 +668,8 @@ class GuardedExecution:
             self._report({"outcome": "executed", "result": self.result}, self.result)
 
     def _report(self, report: Mapping[str, Any], result: Any) -> None:
-        """In place of a result that the service does not accept as a value, such as one that is too large, its size is recorded."""
+        """Reports the outcome. If the service does not accept the result, for example because it is too large, its size
+        is recorded."""
         is_failure = report["outcome"] == "failed"
         try:
             self._send(report)
@@ -689,7 +700,7 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
 
 
 class _Answer(http.client.HTTPResponse):
-    """The time limit of the connection is for all of the answer, not for each part that arrives."""
+    """An answer for which the time limit of the connection counts as a whole, not for each part that arrives."""
 
     def __init__(self, sock: socket.socket, *others: Any, **named: Any) -> None:
         super().__init__(sock, *others, **named)
@@ -718,7 +729,8 @@ class _InTime(io.RawIOBase):
 
 
 class _HttpConnection(http.client.HTTPConnection):
-    """A service that refuses a body, such as one that is too large, answers and disconnects before it has all of it."""
+    """A connection to a service that may refuse a body: it then answers, and disconnects before it has read all of
+    it."""
 
     response_class = _Answer
 
@@ -728,7 +740,7 @@ class _HttpConnection(http.client.HTTPConnection):
         try:
             super().send(data)
         except (BrokenPipeError, ConnectionResetError):
-            # The answer says why; without one, reading it fails in the same way.
+            # The answer gives the reason. If there is no answer, reading it fails in the same way.
             pass
 
 
@@ -748,7 +760,7 @@ class _Https(urllib.request.HTTPSHandler):
 
 
 def _text_of(error: BaseException) -> str:
-    """Whatever was raised has to be reported, even if it cannot say what it is."""
+    """Returns the text of an error, or its type if its text cannot be made: every error has to be reported."""
     try:
         return str(error).strip() or type(error).__name__
     except Exception:
@@ -780,7 +792,7 @@ def _has_yet_to_run(result: Any) -> bool:
 
 
 def _may_be_running(result: Any) -> bool:
-    """Such as a task of asyncio, or what a pool of threads has accepted."""
+    """True for a result such as a task of asyncio, or the future of a pool of threads."""
     return (
         inspect.isawaitable(result) or inspect.isgenerator(result) or isinstance(result, concurrent.futures.Future)
     )
@@ -813,7 +825,8 @@ def _copied(value: Any) -> Any:
 
 
 def _require_plain_json(value: Any, place: str) -> None:
-    """What JSON would change on its way is refused: the record, and an approval, would be of something else than what runs."""
+    """Refuses values that JSON would change: the record, and an approval, would be about another action than the one
+    that runs."""
     if isinstance(value, dict):
         for name, member in value.items():
             if not isinstance(name, str):
@@ -847,20 +860,20 @@ def _is_timeout(fault: Optional[BaseException]) -> bool:
 
 
 def _fault_within(error: Optional[BaseException]) -> Any:
-    """urllib wraps the fault of a connection that was never made."""
+    """Returns the fault itself: urllib wraps the fault of a connection that was never made."""
     return getattr(error, "reason", error)
 
 
 def _may_have_happened(error: GovernanceError) -> bool:
     if error.status is not None:
         return not 400 <= error.status < 500 and error.status not in _TEMPORARY
-    # A connection that was never made, or to somebody whom nobody vouches for: nothing was sent.
+    # Nothing was sent: the connection was never made, or the certificate of the server is not trusted.
     never_sent = (ConnectionRefusedError, socket.gaierror, ssl.SSLCertVerificationError)
     return not isinstance(_fault_within(error.__cause__), never_sent)
 
 
 def _execution(answer: Any) -> Any:
-    """A proxy in between may answer instead of the service."""
+    """Returns the execution of an answer. A proxy may have answered instead of the service."""
     if isinstance(answer, dict) and isinstance(answer.get("id"), str) and isinstance(answer.get("outcome"), str):
         return answer
     raise _unexpected("it is not an execution.", None)
@@ -877,7 +890,7 @@ def _error_of(answer: urllib.error.HTTPError) -> GovernanceError:
     try:
         text = answer.read().decode("utf-8", "replace")
     except (OSError, http.client.HTTPException):
-        # The status says enough.
+        # The status is sufficient.
         text = ""
     try:
         found = json.loads(text)["error"]
@@ -895,7 +908,7 @@ def _error_of(answer: urllib.error.HTTPError) -> GovernanceError:
 
 
 def _trace_headers() -> Mapping[str, str]:
-    """The W3C header of the active span, if the program has OpenTelemetry, and one is active."""
+    """Returns the W3C header of the active span, if the program has OpenTelemetry, and a span is active."""
     if _trace is None:
         return {}
     context = _trace.get_current_span().get_span_context()
@@ -905,7 +918,8 @@ def _trace_headers() -> Mapping[str, str]:
 
 
 def _retry_after(headers: email.message.Message) -> float:
-    """The service, or a proxy in front of it, gives seconds, or a date by its own clock, if it tells the time."""
+    """Returns the seconds to wait. The service, or a proxy in front of it, gives seconds, or a date by the clock of its
+    header Date."""
     value = headers.get("Retry-After", "0")
     if value.isascii() and value.isdigit():
         return min(float(value), _MAX_RETRY_AFTER)

@@ -29,7 +29,7 @@ __all__ = ["AsyncGovernance", "AsyncGuard"]
 _Given = ParamSpec("_Given")
 _Result = TypeVar("_Result")
 
-#: Of a guard, what may be a function of the call.
+#: Attributes of a guard that may be functions of the call.
 _PER_CALL = ("_resource_id", "_parameters", "_on_behalf_of", "_run")
 _CANCELLED = "The call was cancelled before it began."
 
@@ -39,7 +39,7 @@ class AsyncGuard:
 
     def __init__(self, guard: Guard) -> None:
         self._guard = guard
-        #: Of the `async with` whose block runs now.
+        #: The execution of the `async with` whose block runs now.
         self._entered: Optional[GuardedExecution] = None
         self._is_entered = False
 
@@ -88,7 +88,7 @@ class AsyncGuard:
     async def _permitted(self, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> GuardedExecution:
         guard, service = copy.copy(self._guard), self._guard._governance
         for name in _PER_CALL:
-            # Here, and not in the thread: they are the program's.
+            # These functions are the program's, so they run here and not in the thread.
             setattr(guard, name, _of_call(getattr(guard, name), arguments, named))
         call = _Call(service)
         guard._governance = call
@@ -116,7 +116,7 @@ class AsyncGovernance:
         timeout: float = 90.0,
         proxy: Optional[str] = None,
     ) -> None:
-        #: The same service, for what is not asynchronous.
+        #: The same service, for code that is not asynchronous.
         self.governance = Governance(url, key, patience, timeout, proxy)
 
     async def request(
@@ -170,13 +170,13 @@ class _Call(Governance):
 
 
 async def _report(execution: GuardedExecution, error: Optional[BaseException]) -> None:
-    """In a thread that ends when it is reported, whatever becomes of this coroutine and its loop."""
+    """Reports in a thread that ends only after the report, even if this coroutine or its loop ends earlier."""
     kind = None if error is None else type(error)
     await _in_thread(lambda: execution.__exit__(kind, error, None), is_daemon=False)
 
 
 def _report_cancelled(execution: GuardedExecution) -> None:
-    """It was authorised, and nobody is there any more to act on it."""
+    """Reports that an authorised action will not run, since its call was cancelled."""
     error = asyncio.CancelledError(_CANCELLED)
     execution.__exit__(type(error), error, None)
 
@@ -184,8 +184,8 @@ def _report_cancelled(execution: GuardedExecution) -> None:
 async def _in_thread(
     work: Callable[[], _Result], unclaimed: Callable[[_Result], None] = lambda _: None, is_daemon: bool = True
 ) -> _Result:
-    """The result of `work`; it goes to `unclaimed`, in a thread, if the coroutine was cancelled meanwhile. A thread of its own, as waiting
-    for people can take all those of a pool."""
+    """Returns the result of `work`. If the coroutine was cancelled meanwhile, `unclaimed` gets the result, in a thread.
+    Each call has a thread of its own, since calls that wait for people could take up a whole pool."""
     loop = asyncio.get_running_loop()
     done: asyncio.Future[tuple[Optional[BaseException], Any]] = loop.create_future()
     context = contextvars.copy_context()

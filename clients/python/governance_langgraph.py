@@ -22,18 +22,19 @@ from governance_tools import ToolRules, carried_out_text, not_reported_text, per
 
 __all__ = ["governed_tool_calls"]
 
-#: A graph need not be resumed, so they must not add up.
+#: Maximum number of paused calls: a graph need not be resumed, so they must not add up.
 _MAX_PAUSED = 1_000
 
-#: A kind of step, and what it is about.
+#: A kind of step, and its argument.
 _Step = tuple[str, Any]
 
 
 def governed_tool_calls(governance: Governance, *, interrupts: bool = False, **options: Any) -> dict[str, Any]:
     """The arguments `wrap_tool_call` and `awrap_tool_call` of a ToolNode.
 
-    :param interrupts: interrupts the graph while an approval is pending, which needs a checkpointer. Resumed, it checks again. The value of
-        the interrupt is `{"message": …, "decisionId": …}`. A tool that interrupts the graph itself continues under the same execution if it is resumed with the same ToolNode.
+    :param interrupts: interrupts the graph while an approval is pending; this needs a checkpointer. A resumed graph
+        checks again. The value of the interrupt is `{"message": …, "decisionId": …}`. A tool that interrupts the graph
+        itself continues under the same execution if it is resumed with the same ToolNode.
     :param options: see `ToolRules`; functions get the ToolRuntime of the call.
     """
     calls = _ToolCalls(ToolRules(governance, **options), interrupts)
@@ -41,14 +42,14 @@ def governed_tool_calls(governance: Governance, *, interrupts: bool = False, **o
 
 
 class _ToolFailure(Exception):
-    """What a tool reported as its error."""
+    """A failure that a tool returned as its message."""
 
 
 @dataclasses.dataclass(frozen=True)
 class _Paused:
     #: The interrupts for its approval, in their order: a resumed graph answers them before the tool's own.
     questions: tuple[dict[str, Optional[str]], ...] = ()
-    #: Under which its tool had begun, if that interrupted the graph.
+    #: The execution under which the tool had begun, if the tool itself interrupted the graph.
     execution: Optional[GuardedExecution] = None
 
 
@@ -97,7 +98,7 @@ class _ToolCalls:
                 resume, value = flow.throw, error
 
     def _flow(self, request: Any) -> Generator[_Step, Any, Any]:
-        """One call, in steps that are taken at once or awaited."""
+        """Carries out one call. Yields its steps, which the caller takes at once or awaits."""
         call = {**request.tool_call, "args": _copied(request.tool_call["args"])}
         name, key = call["name"], _identity(request)
         paused = self._paused.get(key, _Paused())
@@ -123,7 +124,7 @@ class _ToolCalls:
                 interrupt(question)
                 self._paused.pop(key, None)
         try:
-            # A generator sets context variables for whoever drives it.
+            # A generator sets the context variables of its caller, so the tool sees the permit.
             with permit_of(execution):
                 answer = yield "run", request.override(tool_call=call)
         except ParentCommand:
@@ -148,7 +149,7 @@ class _ToolCalls:
         return answer
 
     def _goes_on(self, execution: GuardedExecution) -> bool:
-        """Meanwhile somebody may have closed it, or suspended the agent."""
+        """True if a paused execution may continue: meanwhile somebody may have closed it, or suspended the agent."""
         path = f"/api/v1/executions/{execution.execution['id']}"
         return bool(self._rules.governance.request("GET", path)["outcome"] == "authorized")
 
@@ -160,7 +161,7 @@ class _ToolCalls:
 
 
 def _identity(request: Any) -> str:
-    """The arguments belong to it: whoever resumes a graph can change them."""
+    """Returns the key of a call. It covers the arguments, which a person who resumes the graph can change."""
     call, config = request.tool_call, getattr(request.runtime, "config", None) or {}
     thread = config.get("configurable", {}).get("thread_id")
     return json.dumps([thread, call.get("id"), call["name"], call["args"]], sort_keys=True, default=str)

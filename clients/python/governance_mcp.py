@@ -2,8 +2,8 @@
 
     session = GovernedSession(ClientSession(read, write), governance, server="shop", wait=300)
 
-It is used as the ClientSession is. As with `gov mcp`, the action is the tool, and the resource `<server>/<tool>` of the type `tool`.
-Only an own client is governed so; in front of a client that you cannot change, put `gov mcp`.
+It is used like the ClientSession. As with `gov mcp`, the action is the tool, and the resource `<server>/<tool>` of the type `tool`.
+This governs only a client of your own; in front of a client that you cannot change, put `gov mcp`.
 """
 
 from __future__ import annotations
@@ -24,14 +24,15 @@ __all__ = ["GovernedSession"]
 
 
 class _ToolFailure(Exception):
-    """What a tool reported as its error."""
+    """A failure that a tool returned as its result."""
 
 
 class GovernedSession:
     """A ClientSession whose tools ask before they are called; everything else is the session's own.
 
-    :param server: how policies name the server: not by what it says of itself.
-    :param options: see `ToolRules`, without `permit`, which no server would get; functions get the name of the tool.
+    :param server: the name of the server in policies, whatever name the server gives itself.
+    :param options: see `ToolRules`; `permit` is not among them, since no server would get it. Functions get the name of
+        the tool.
     """
 
     def __init__(self, session: Any, governance: Governance, *, server: str, **options: Any) -> None:
@@ -78,7 +79,7 @@ class GovernedSession:
 
 
 def _text(text: str, after: Any = None, is_error: bool = False) -> Any:
-    """A result with a text for the model, behind what the tool answered."""
+    """Returns a result with a text for the model, after the content of the tool's answer."""
     dumped = {} if after is None else after.model_dump(mode="json", by_alias=True, exclude_none=True)
     content = [*dumped.get("content", []), {"type": "text", "text": text}]
     return CallToolResult.model_validate({"isError": is_error, **dumped, "content": content})

@@ -3,8 +3,9 @@
     Agent(name="payer", tools=[governed(governance, pay, wait=300)])
 
 Without `wait`, a call that needs an approval interrupts the run, where the SDK has that: approve the interruption once the decision is
-made, and run the state again. Only an approval of the service lets the tool run. Make the tool with `failure_error_function=None` to
-have what it raises recorded as its failure; otherwise the SDK makes a text of it before this sees it.
+made, and run the state again. Only an approval of the service lets the tool run. Make the tool with
+`failure_error_function=None`, so that an error of the tool is recorded as its failure; otherwise the SDK turns the
+error into a text before this module sees it.
 """
 
 from __future__ import annotations
@@ -65,7 +66,8 @@ async def _awaited(value: Any) -> Any:
 
 
 def _arguments(tool_input: str) -> Mapping[str, Any]:
-    """What is not an object becomes a member of its own, so that all of it is recorded and covered by the approval."""
+    """Returns the arguments. An input that is not an object becomes a member, so that all of it is recorded and
+    approved."""
     try:
         arguments = json.loads(tool_input) if tool_input else {}
     except ValueError:

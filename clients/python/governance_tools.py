@@ -25,7 +25,8 @@ _permit: contextvars.ContextVar[Optional[str]] = contextvars.ContextVar("permit"
 
 
 def current_permit() -> Optional[str]:
-    """Within a tool that runs: the permit for its call, to be sent to the system that it acts on. None where there is none."""
+    """Returns, within a tool that runs, the permit for its call, which the tool sends to the system that it acts on; or
+    None."""
     return _permit.get()
 
 #: The outcomes of an execution that nobody has begun to carry out.
@@ -37,9 +38,9 @@ class NotPermitted(Exception):
 
     def __init__(self, message: str, is_pending: bool = False, decision_id: Optional[str] = None) -> None:
         super().__init__(message)
-        #: Whether it only waits for an approval: the same call succeeds once that is given.
+        #: True if the call only waits for an approval: the same call succeeds once that is given.
         self.is_pending = is_pending
-        #: The decision that it waits for; None if it does not wait.
+        #: The decision that the call waits for; None if it does not wait.
         self.decision_id = decision_id
 
 
@@ -62,13 +63,14 @@ def _by_name(tool: str, arguments: Mapping[str, Any]) -> ToolRequest:
 class ToolRules:
     """The rules by which calls of tools become requests.
 
-    :param agent: who acts, by id or name; the agent that the key is bound to unless given.
+    :param agent: id or name of the acting agent; the agent that the key is bound to unless given.
     :param request_of: maps the tool's name and arguments to a request; without it action and resource are the tool's name.
-    :param on_behalf_of: for whom the agent acts, or a function of what the framework passes along with a call.
-    :param run: the conversation or task, the same when a call is repeated after its approval; a function, too.
+    :param on_behalf_of: for whom the agent acts, or a function of the value that the framework passes along with a
+        call.
+    :param run: the conversation or task, the same when a call is repeated after its approval; may be a function.
     :param wait: seconds that a call waits for its approval; with 0 the model learns at once that it is pending.
-    :param permit: the system that is to see what was authorised, one of the service's PERMIT_AUDIENCES: `current_permit()` is a token
-        for it.
+    :param permit: the system that is shown the authorisation, one of the service's PERMIT_AUDIENCES: `current_permit()`
+        returns a token for it.
     """
 
     governance: Governance
@@ -96,10 +98,10 @@ class ToolRules:
         )
 
     def needs_approval(self, tool: str, arguments: Mapping[str, Any], context: Any) -> bool:
-        """True if a framework should stop for people before the call. The approval is requested, so that they see it. A refused
-        call needs none: its error explains the refusal.
+        """True if a framework should stop for people before the call. The approval is requested, so that they see it. A
+        refused call needs none: its error explains the refusal.
 
-        :raises NotPermitted: where a handler of the service has carried it out meanwhile, or may have.
+        :raises NotPermitted: if a handler of the service has carried the call out meanwhile, or may have.
         """
         tool_request = self.request_of(tool, arguments)
         request: dict[str, Any] = {
@@ -139,7 +141,7 @@ class ToolRules:
 
 @contextlib.contextmanager
 def permit_of(execution: GuardedExecution) -> Iterator[None]:
-    """While a tool runs: what `current_permit` answers."""
+    """Sets the result of `current_permit` while a tool runs."""
     token = _permit.set(execution.permit)
     try:
         yield
@@ -148,7 +150,7 @@ def permit_of(execution: GuardedExecution) -> Iterator[None]:
 
 
 def refusal(tool: str, error: GovernanceError) -> NotPermitted:
-    """What the model reads of a call that did not run."""
+    """Returns the text for the model about a call that did not run."""
     if isinstance(error, OutcomeUnknown):
         return NotPermitted(_unknown(tool, error))
     if isinstance(error, ApprovalPending):
@@ -158,12 +160,12 @@ def refusal(tool: str, error: GovernanceError) -> NotPermitted:
 
 
 def carried_out_text(done: ActionCarriedOut) -> str:
-    """What the model reads of a call that the service, or an equal call, has carried out."""
+    """Returns the text for the model about a call that the service, or an equal call, has carried out."""
     return str(done.result)
 
 
 def not_reported_text(answer: str, error: ResultNotReported) -> str:
-    """What the tool answered, and that it must not be called again."""
+    """Returns the tool's answer, with the note that the tool must not be called again."""
     return f"{answer}\n{error}"
 
 

@@ -21,7 +21,7 @@ __all__ = ["PermitError", "verify_permit"]
 
 #: Seconds by which clocks may differ.
 _LEEWAY = 30
-#: Seconds for which keys are kept, and between two requests for a key that is not among them.
+#: Seconds for which keys are kept, and seconds between two requests for a key that is not among them.
 _LIFESPAN = 600
 _COOLDOWN = 30.0
 _TOKEN = re.compile(r"[\w-]+\.[\w-]+\.[\w-]+", re.ASCII)
@@ -46,15 +46,15 @@ def verify_permit(
     parameters: Mapping[str, Any],
     seen: Optional[Callable[[str, int], bool]] = None,
 ) -> Mapping[str, Any]:
-    """The claims of a token, once it is clear that it permits exactly this, now, here.
+    """Checks that a token permits exactly this action, now, and returns its claims.
 
     :param issuer: the service, by its PUBLIC_URL. Its keys are fetched from there.
     :param audience: the name of the target among the service's PERMIT_AUDIENCES.
-    :param seen: of `jti` and `exp`: whether it is the first time that this permit is used, for all instances of the target at
-        once, which remember it until `exp`, in seconds since 1970, and half a minute longer. Without it a permit can be used
-        until it expires.
+    :param seen: called with `jti` and `exp`: notes the use of a permit, and returns True if it is the first one. The
+        notes have to be common to all instances of the target, and last half a minute longer than `exp`, which is in
+        seconds since 1970. Without `seen` a permit can be used until it expires.
     :raises PermitError: if it does not.
-    :raises jwt.PyJWKClientError: where the keys of the service cannot be fetched.
+    :raises jwt.PyJWKClientError: if the keys of the service cannot be fetched.
     """
     _must(isinstance(token, str) and _TOKEN.fullmatch(token) is not None, "it is not a JWT")
     try:
@@ -74,7 +74,7 @@ def verify_permit(
         raise
     except jwt.PyJWTError as error:
         raise PermitError(str(error)) from error
-    # Some bits of the last character are not decoded: only one text counts.
+    # Decoding ignores some bits of the last character, so several texts give one signature: only one is accepted.
     signature = token.rsplit(".", 1)[1]
     decoded = base64.urlsafe_b64decode(signature + "=" * (-len(signature) % 4))
     _must(base64.urlsafe_b64encode(decoded).rstrip(b"=").decode() == signature, "its signature is not as it was made")
@@ -90,7 +90,7 @@ def verify_permit(
     _must(permitted.get("parameters_hash") == _hash(parameters), "it is for other parameters")
     if seen is not None:
         is_first = seen(claims["jti"], claims["exp"])
-        # A coroutine counts as true, whatever it will answer.
+        # A coroutine is true in a condition, whatever its result will be.
         if inspect.isawaitable(is_first):
             raise TypeError("seen must not be async: it answers True or False at once.")
         _must(is_first, "it was used before")
@@ -132,12 +132,12 @@ def _hash(parameters: Mapping[str, Any]) -> str:
     try:
         return hashlib.sha256(_canonical(parameters).encode()).hexdigest()
     except UnicodeEncodeError as error:
-        # Half of a surrogate pair is in nothing that the service permits.
+        # The service permits no parameters with half of a surrogate pair.
         raise PermitError("it is for other parameters") from error
 
 
 def _canonical(value: Any) -> str:
-    """RFC 8785."""
+    """Returns a value in the form of RFC 8785."""
     if isinstance(value, Mapping):
         members = sorted(value.items(), key=lambda member: str(member[0]).encode("utf-16-be"))
         return "{" + ",".join(f"{_canonical(name)}:{_canonical(member)}" for name, member in members) + "}"
@@ -151,7 +151,8 @@ def _canonical(value: Any) -> str:
 
 
 def _exact(value: int) -> float:
-    """The service has no other integers: another one would pass for its neighbour that was permitted."""
+    """Refuses an integer that a double cannot represent, as the service has none: it would count as a permitted
+    neighbour."""
     try:
         number = float(value)
     except OverflowError:
@@ -162,7 +163,8 @@ def _exact(value: int) -> float:
 
 
 def _number(value: float) -> str:
-    """As ECMAScript writes it, with the digits that Python finds as well: the fewest that name this number."""
+    """Writes a number as ECMAScript does: in its form, with the same digits as Python, which are the fewest that
+    identify the number."""
     if not math.isfinite(value):
         raise TypeError(f"parameters must be plain JSON; {value!r} is none.")
     if value == 0:
