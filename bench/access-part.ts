@@ -9,12 +9,12 @@ import type { Workplace } from './support/workplace';
 import { observe, printObservations } from './verification/observation';
 
 const POLICIES = 1_000;
-/** Answers of a round: a single one takes too short for a percentile of what others wait. */
+/** Answers of a round: a single answer takes too little time for a percentile of the waits of other requests. */
 const ANSWERS = 20;
-/** Seconds, and milliseconds. */
+/** Bars: seconds of an answer, and milliseconds of the 99th percentile. */
 const BARS = { seconds: 1, healthP99: 250 } as const;
 
-/** The cost of saying what an agent may do that is capable of everything, now and as of then. */
+/** Measures the cost of listing the access of an agent with all capabilities, now and at an earlier time. */
 export async function benchmarkAccess(workplace: Workplace, { rounds }: Effort): Promise<void> {
   printLine();
   const service = await ServerProcess.start(workplace, 'service', 'access');

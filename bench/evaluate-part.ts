@@ -10,7 +10,7 @@ import type { Workplace } from './support/workplace';
 
 const POLICIES = 10_000;
 const BATCH = 1_000;
-/** Connections of a gateway: while it reads an answer, the service works on the next list. */
+/** Number of connections, as a gateway has: while it reads an answer, the service works on the next list. */
 const FEW = 4;
 /** Checks per second. */
 const FAST = 50_000;
@@ -20,7 +20,7 @@ const CONDITIONS_BAR = 0.8;
 const CONDITIONS = [{ parameter: '/copies', op: 'lte', value: 5 }] as const;
 const AGENT_NAME = 'invoice-bot';
 
-/** A check for both list routes. */
+/** One question, for both list routes. */
 interface Check {
   readonly agent: string;
   readonly action: string;
@@ -49,7 +49,7 @@ const LISTS: readonly ListRoute[] = [
   },
 ];
 
-/** Lists of questions over HTTP, and what conditions cost an execution. */
+/** Measures lists of questions over HTTP, and the cost of conditions for an execution. */
 export async function benchmarkEvaluation(workplace: Workplace, effort: Effort): Promise<void> {
   printLine();
   const rates = await checksPerSecond(workplace, effort);
@@ -66,7 +66,7 @@ export async function benchmarkEvaluation(workplace: Workplace, effort: Effort):
   );
 }
 
-/** For each of the routes. */
+/** Returns the checks per second of each round, for each route. */
 async function checksPerSecond(workplace: Workplace, { seconds, rounds }: Effort): Promise<number[][]> {
   const service = await ServerProcess.start(workplace, 'service', 'evaluate');
   const workload = exactMix(POLICIES);

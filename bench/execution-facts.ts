@@ -10,7 +10,7 @@ import { ratioOf } from './support/statistics';
 import type { Workplace } from './support/workplace';
 
 const ALL = 1_000;
-/** Folders, each with a policy that has a limit, and one that looks at the run or at claims. */
+/** Number of folders. Each has a policy with a limit, and a policy with a condition on the run or on claims. */
 const FOLDERS = 10;
 const BAR = 0.85;
 const AGENT_NAME = 'invoice-bot';
@@ -20,7 +20,7 @@ const RUN = '00000000-0000-0000-0000-000000000000';
 
 type Rates = Record<'plain' | 'withFacts', number[]>;
 
-/** Measures what a limit, a condition on the run and one on claims cost an execution. */
+/** Measures the cost for an execution of a limit, a condition on the run and a condition on claims. */
 export async function benchmarkFacts(workplace: Workplace, { seconds, rounds }: Effort): Promise<void> {
   const services = {
     plain: await serviceWith(workplace, 'plain', policies(ALL)),

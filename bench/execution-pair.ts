@@ -17,7 +17,7 @@ interface ServicePair {
   readonly reference: ServerProcess;
 }
 
-/** Measures what it costs an execution that its agent and the policies belong to teams, twenty in all. */
+/** Measures the cost for an execution of an agent and policies that belong to teams, twenty in all. */
 export async function benchmarkTeams(workplace: Workplace, effort: Effort): Promise<void> {
   const pair = {
     reference: await serviceWith(workplace, { name: 'without-teams' }),
@@ -26,7 +26,7 @@ export async function benchmarkTeams(workplace: Workplace, effort: Effort): Prom
   await measurePair('executions/s over HTTP: 1,000 policies of 20 teams / of none', pair, effort);
 }
 
-/** Measures what it costs an execution that has no secrets to be searched for the usual ones. */
+/** Measures the cost of the search for the usual secrets in an execution that has none. */
 export async function benchmarkSecrets(workplace: Workplace, effort: Effort): Promise<void> {
   const pair = {
     reference: await serviceWith(workplace, { name: 'no-pointers', environment: { SECRET_PARAMETERS: 'none' } }),
@@ -51,7 +51,7 @@ async function measurePair(title: string, pair: ServicePair, { seconds, rounds }
 
 interface ServiceOptions {
   readonly name: string;
-  /** How many teams the policies belong to, one after another; the agent is in the first. 0 unless given. */
+  /** Number of teams over which the policies are spread; the agent is in the first. Default: 0. */
   readonly teams?: number;
   readonly environment?: Readonly<Record<string, string>>;
 }

@@ -16,7 +16,7 @@ const COMMANDS_PER_SECOND = 10_000;
 
 type Rates = Record<(typeof NUMBERS_OF_POLICIES)[number], number[]>;
 
-/** Measures what a thousand policies in force cost an execution that one of them decides. */
+/** Measures the cost of a thousand policies in force for an execution that one of them decides. */
 export async function benchmarkExecution(workplace: Workplace, effort: Effort): Promise<void> {
   printLine();
   report('executions/s over HTTP: 1,000 policies / 1', await overHttp(workplace, effort));
@@ -64,7 +64,7 @@ async function inProcess(workplace: Workplace, { seconds, rounds }: Effort): Pro
   return measureInTurns(rounds, loops, async (loop) => (await loop.run(order)).commandsPerSecond);
 }
 
-/** The first round warms up the JIT compiler, and is not counted. */
+/** Measures the targets in turns. The first round warms up the JIT compiler, and is not counted. */
 async function measureInTurns<Target>(
   rounds: number,
   targets: ReadonlyMap<keyof Rates, Target>,

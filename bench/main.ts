@@ -7,7 +7,7 @@ import { Workplace } from './support/workplace';
 
 const TITLES = Object.values(PARTS).map(({ title }) => title);
 
-/** Runs the requested parts, one after another; what they started is stopped in any case. */
+/** Runs the requested parts, one after another. The processes that they started are stopped in any case. */
 async function main(): Promise<void> {
   const options = readOptions(process.argv.slice(2));
   const workplace = new Workplace();

@@ -12,7 +12,7 @@ const ROLES = 500;
 const ROLES_OF_AN_AGENT = 50;
 const AGENTS_AT_ONCE = 50;
 
-/** Milliseconds, and megabytes above what the process held before. */
+/** Bars: milliseconds, and megabytes of growth of the process's memory. */
 const BARS = { healthP99: 50, memoryGrowth: 300 } as const;
 
 /** Numbers of policies in force and of those that change, and the seconds that a plan may take. */
@@ -21,7 +21,7 @@ const PLANS = [
   { policies: 10_000, changes: 10, seconds: 10 },
 ] as const;
 
-/** The cost of planning changes to many policies, for 1,000 agents of 50 roles. */
+/** Measures the cost of planning changes to many policies, for 1,000 agents with 50 roles each. */
 export async function benchmarkPlans(workplace: Workplace, { rounds }: Effort): Promise<void> {
   printLine();
   for (const { policies, changes, seconds } of PLANS) {

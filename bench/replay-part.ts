@@ -8,9 +8,9 @@ import { type Observation, observe, printObservations } from './verification/obs
 
 const EXECUTIONS = 100_000;
 const POLICIES = 1_000;
-/** Seconds, milliseconds, megabytes. */
+/** Bars: seconds, milliseconds, megabytes. */
 const BARS = { seconds: 30, healthP99: 50, memoryGrowth: 100 } as const;
-/** Changes the answers to all executions. */
+/** A policy that changes the answers to all executions. */
 const CLOSED = {
   name: 'closed',
   version: '1',
@@ -21,7 +21,7 @@ const CLOSED = {
   resources: ['invoices/*'],
 };
 
-/** The cost of a plan with replay, and its effect on the process and on other requests meanwhile. */
+/** Measures the cost of a plan with replay, and its effect on the process and on other requests meanwhile. */
 export async function benchmarkReplay(workplace: Workplace, { seconds, rounds }: Effort): Promise<void> {
   const loop = await LoopProcess.start(workplace, 'ledger', 'replay', [String(POLICIES)]);
   await loop.run({ kind: 'execute', commands: EXECUTIONS });

@@ -23,7 +23,7 @@ interface Locator {
 }
 
 export interface Browser {
-  /** In a window that shares nothing with others. */
+  /** Opens a page in a window that shares nothing with others. */
   newPage(): Promise<Page>;
   close(): Promise<void>;
 }

@@ -10,7 +10,7 @@ const PROPOSER = 'payment-bot';
 const PENDING = 10_000;
 const AT_ONCE = 50;
 const CONSOLES = 50;
-/** Seconds for which the open consoles are observed: those without `audit` ask every ten. */
+/** Seconds for which the open consoles are observed: consoles without `audit` send requests every ten seconds. */
 const REST = 60;
 /** The scopes of each caller; a caller with `audit` follows the events. */
 const CALLERS = [
@@ -20,7 +20,7 @@ const CALLERS = [
 ] as const;
 /** Milliseconds after which a decision that has not appeared never will. */
 const MAX_WAIT_MS = 30_000;
-/** Milliseconds, milliseconds, and the share of one core. */
+/** Bars: two in milliseconds, and the share of one core. */
 const BARS = { firstPaint: 1_000, newDecision: 1_000, atRest: 0.05 } as const;
 
 /** Measures the cost of the console: its first look at many pending decisions, and many open consoles. */
@@ -63,7 +63,9 @@ async function benchmarkInbox(page: Page, service: ServerProcess, rounds: number
   printMilliseconds('a new decision appears', arrivals, BARS.newDecision);
 }
 
-/** Milliseconds until the title counts so many: nothing else shows a decision that comes at the end of a long list. */
+/**
+ * Returns the milliseconds until the title shows the count: nothing else shows a decision at the end of a long list.
+ */
 async function untilCounted(page: Page, count: number): Promise<number> {
   const start = performance.now();
   while (!(await page.evaluate<string>('document.title')).startsWith(`(${count})`)) {
@@ -90,7 +92,7 @@ async function benchmarkRest(browser: Browser, service: ServerProcess, keys: rea
   });
 }
 
-/** The key stays in the tab, so that a reload shows the inbox again. */
+/** Signs in on a new page. The key stays in the tab, so that a reload shows the inbox again. */
 async function signedIn(browser: Browser, { url }: ServerProcess, key: string): Promise<Page> {
   const page = await browser.newPage();
   await page.goto(`${url}/console`);
@@ -107,7 +109,7 @@ async function keyOf(service: ServerProcess, name: string, scopes: readonly stri
   return (key as { secret: string }).secret;
 }
 
-/** Decisions that await finance. */
+/** Proposes decisions that wait for an approval of finance. */
 async function propose(service: ServerProcess, count: number): Promise<void> {
   const body = {
     type: 'payment',

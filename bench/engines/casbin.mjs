@@ -1,7 +1,10 @@
 import { newEnforcer, newModelFromString } from 'casbin';
 import { measure } from './program.mjs';
 
-/** One line per policy; casbin compares them one after another, and the functions below report which match. Deny overrides. */
+/**
+ * The model of casbin. Casbin goes through the policies one after another, and the functions below report which match.
+ * A denial overrides.
+ */
 const MODEL = `
 [request_definition]
 r = subject, action, type, path

@@ -17,10 +17,10 @@ const MEGABYTE = 2 ** 20;
 const WARM_UP_SECONDS = 12;
 const INVOICE = '/invoices/2026-1042';
 
-/** The cost of one way of doing the same thing. */
+/** The speed and the cost of one way to call the upstream. */
 interface Figures {
   readonly requestsPerSecond: number;
-  /** Microseconds of processor time per call, of the service and what stands in front of the upstream. */
+  /** Microseconds of processor time per call, of the service and of the program in front of the upstream. */
   readonly processorMicroseconds: number;
 }
 
@@ -31,7 +31,10 @@ interface Way {
   readonly figures: Figures[];
 }
 
-/** The gateway against asking and reporting directly, and against nginx that asks by `auth_request`, in turns. */
+/**
+ * Compares the gateway, in turns, with an agent that requests and reports directly, and with nginx that asks by
+ * `auth_request`.
+ */
 export async function benchmarkGateway(workplace: Workplace, effort: Effort): Promise<void> {
   const service = await ServerProcess.start(workplace, 'service', 'gateway', { TRUST_PROXY: '127.0.0.1' });
   const keys = await prepare(service);
@@ -125,7 +128,7 @@ async function evaluations(service: ServerProcess, key: string, seconds: number)
   return requestsPerSecond * seconds;
 }
 
-/** Calls as an agent without a gateway does: it requests each action, and reports the outcome. */
+/** Makes calls like an agent without a gateway: requests each action, and reports the outcome. */
 async function directCalls(url: string, key: string, seconds: number): Promise<number> {
   const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
   const { agentId } = (await postJson({ url, key, agent, path: '/api/v1/me', method: 'GET' })) as { agentId: string };
@@ -205,7 +208,7 @@ function printWays(ways: readonly Way[], { rounds, seconds }: Effort): void {
   printSingleRatio('record: false beyond an evaluate, processor ms', added, { atMost: 1 });
 }
 
-/** All at once, ten agents with a hundred calls each. */
+/** Measures calls of ten agents at once, each with a hundred connections. */
 async function printManyCallers(gateway: RunningProgram, keys: readonly string[]): Promise<void> {
   const before = gateway.residentBytes;
   const begun = performance.now();
@@ -224,7 +227,7 @@ async function printManyCallers(gateway: RunningProgram, keys: readonly string[]
   printSingleRatio('memory after 1,000 callers / before', gateway.residentBytes / before);
 }
 
-/** The most memory while an answer of a gibibyte passes, in megabytes above what was held before. */
+/** Measures the maximum memory while an answer of a gibibyte passes, in mebibytes above the memory before. */
 async function printLargeAnswer(gateway: RunningProgram, key: string): Promise<void> {
   const before = gateway.residentBytes;
   let most = before;

@@ -34,7 +34,7 @@ export interface GatewayOptions {
   readonly key: string;
 }
 
-/** `gov gateway` with a credential, and routes that are recorded and one that is not. */
+/** Starts `gov gateway` with a credential, two routes that are recorded and one that is not. */
 export async function startGateway(
   workplace: Workplace,
   { service, upstream, key }: GatewayOptions,
@@ -67,7 +67,7 @@ export function hasNginx(): boolean {
   }
 }
 
-/** nginx, which asks the service by `auth_request` and then passes the request on. */
+/** Starts nginx, which asks the service by `auth_request` and then passes the request on. */
 export function startNginx(
   workplace: Workplace,
   { service, upstream }: Pick<GatewayOptions, 'service' | 'upstream'>,

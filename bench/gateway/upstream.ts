@@ -1,7 +1,9 @@
 import { createServer } from 'node:http';
 import { Readable } from 'node:stream';
 
-/** The system behind a gateway: it answers a few bytes, and below `/large` as many as the path says. */
+/**
+ * The system behind a gateway. It answers with a few bytes, and below `/large` with as many mebibytes as the path says.
+ */
 
 const BODY = JSON.stringify({ id: 'inv_1042', status: 'sent' });
 const CHUNK = Buffer.alloc(65_536, 'x');

@@ -8,19 +8,22 @@ import { seed, type Volume } from './seed';
 
 const SMALL: Volume = { entities: 10_000, policies: 100 };
 const LARGE: Volume = { entities: 1_000_000, policies: 10_000 };
-/** Ratio to the time at 10,000 rows. */
+/** Bar of the ratio to the time at 10,000 rows. */
 const BAR = { atMost: 1.3 } as const;
-/** Requests of one kind to each server, per round and requested second; one at a time, alternating. */
+/**
+ * Number of requests of one kind to each server, per round and per second of `--seconds`. They are sent one at a time,
+ * to the servers in turns.
+ */
 const REQUESTS_PER_SECOND = 100;
 const PATH = '/api/v1/entities';
 
 type RequestParts = readonly [method: string, path: string, body?: object];
 
-/** A kind of request, and how it is made for a server with a given volume. */
+/** A kind of request, with a function that makes it for a server with a given volume. */
 interface Question {
   readonly title: string;
   readonly request: (server: ServerProcess, volume: Volume) => Promise<RequestParts>;
-  /** Its cost has a limit of its own, in milliseconds: see the table. */
+  /** Set if the time may grow with the rows: the ratio then has no bar. */
   readonly mayGrow?: true;
 }
 
@@ -110,7 +113,7 @@ async function middleId(server: ServerProcess, { entities }: Volume): Promise<st
   return page.data[0]?.id ?? '';
 }
 
-/** The page that ends where the last but one begins is reached by its offset, once. */
+/** Returns the cursor of the last page but one. The page before it is read once, by its offset. */
 async function deepCursor(server: ServerProcess, { entities }: Volume): Promise<string> {
   const page = (await server.send('GET', `${PATH}?offset=${entities - 150}`)) as EntityPage;
   return page.nextCursor ?? '';

@@ -14,7 +14,7 @@ export interface Volume {
   readonly policies: number;
 }
 
-/** Records of one command: enough to make its commit cheap, few enough to fit in memory easily. */
+/** Number of records of one command: enough to make its commit cheap, few enough to fit in memory easily. */
 const CHUNK = 500;
 /** Number of entity types. */
 const TYPES = 10;

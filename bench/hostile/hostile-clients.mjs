@@ -47,7 +47,7 @@ function seededRandom(start) {
   };
 }
 
-/** A connection, or null where the service closes it before it is open. */
+/** Opens a connection; returns null if the service closes it before it is open. */
 async function open() {
   const socket = connect(Number(port), hostname);
   sockets.add(socket);
@@ -66,7 +66,7 @@ function post(path, body) {
   return head(`POST /api/v1/${path} HTTP/1.1`, headers) + body;
 }
 
-/** Sends a request, takes the answer and drops it. The status, or null where the connection ended without one. */
+/** Sends a request, reads the answer and drops it. Returns the status; null if the connection ended without one. */
 async function ask(request) {
   const socket = await open();
   if (socket === null) return null;
@@ -120,7 +120,7 @@ async function idle() {
   }
 }
 
-/** Sends a head, or a body that it says is large, byte by byte. */
+/** Sends, byte by byte, a head, or a body that is announced as large. */
 async function drip() {
   while (goesOn()) {
     const socket = await open();
@@ -151,7 +151,7 @@ const LARGE_BODIES = [
   () => `{"type":"large","name":"large","properties":{"list":[${'[],'.repeat(300_000)}[]]}}`,
 ];
 
-/** Bodies as large as they may be, all of them refused. */
+/** Sends bodies of the maximum size. The service refuses all of them. */
 async function largeBodies() {
   const bodies = LARGE_BODIES.map((make) => make());
   while (goesOn()) {
@@ -180,7 +180,7 @@ async function largeAnswers() {
   }
 }
 
-/** Reads its answers, six requests at a time. */
+/** Requests exports, and reads them. Six of these loops run at a time. */
 async function exports() {
   while (goesOn()) {
     await ask(head('GET /api/v1/provenance/export HTTP/1.1'));
@@ -203,7 +203,7 @@ function worstPolicy(number, segments) {
   return JSON.stringify({ name: `worst ${number}`, version: '1.0', ...rules });
 }
 
-/** Policies as large as they may be, until no more are taken, and questions that walk them. */
+/** Creates policies of the maximum size until the service accepts no more. */
 async function policies() {
   for (let number = 0; goesOn(); number += 1) {
     const status = await ask(post('policies', worstPolicy(number, number % 2 === 0 ? 64 : 247)));
@@ -224,7 +224,7 @@ const ACCESS = {
   evaluations: LISTED.map(({ resourceId: id }) => ({ resource: { type: 'invoice', id } })),
 };
 
-/** Short questions that policies multiply: each looks up hundreds of limits and earlier actions. */
+/** Short questions whose work the policies multiply: each needs hundreds of limits and earlier actions. */
 const QUESTIONS = [
   () => post('policies/evaluate', JSON.stringify({ ...QUESTION, requests: LISTED })),
   () => post('policies/evaluate', JSON.stringify({ ...QUESTION, requests: LISTED, open: true })),
@@ -234,7 +234,7 @@ const QUESTIONS = [
   () => post('agents/multiplier/execute', JSON.stringify({ ...QUESTION, agent: undefined })),
 ];
 
-/** Asks them, three at a time of one kind. */
+/** Sends these questions, three of one kind at a time. */
 async function multipliers() {
   while (goesOn()) {
     const make = QUESTIONS[below(QUESTIONS.length)];
@@ -243,7 +243,7 @@ async function multipliers() {
   }
 }
 
-/** A hundred policies with limits, and conditions on three hundred earlier actions. */
+/** Creates a hundred policies with limits; fifteen of them have twenty conditions each on earlier actions. */
 async function prepareMultipliers() {
   await ask(post('agents', JSON.stringify({ name: 'multiplier', capabilities: ['*'] })));
   const everything = { version: '1.0', effect: 'allow', subjects: ['*'], actions: ['*'], resources: ['*'] };
@@ -261,7 +261,7 @@ async function prepare() {
 
 await prepare();
 await prepareMultipliers();
-// The time is that of the attack: preparing may take as long on a busy machine.
+// The time begins with the attack: the preparation may take as long on a busy machine.
 end = performance.now() + Number(seconds) * 1_000;
 await Promise.all([
   ...Array.from({ length: 10 }, reset),

@@ -17,7 +17,7 @@ const ATTACKERS = join(__dirname, '../../../../../bench/hostile/hostile-clients.
 const SECONDS = 30;
 /** Milliseconds between two requests of the client that works normally. */
 const PAUSE = 5;
-/** Most milliseconds for 99 of 100 of its answers. */
+/** Bar in milliseconds for the 99th percentile of its answers. */
 const BAR = 250;
 const MEBIBYTE = 1_048_576;
 
@@ -45,7 +45,7 @@ function row(when: string, latencies: readonly number[]): string[] {
   return [when, number(latencies.length), ...figures.map((milliseconds) => number(milliseconds, 1))];
 }
 
-/** Milliseconds until each answer was complete. A refusal is an error: this client does nothing wrong. */
+/** Returns the milliseconds that each answer took. A refusal is an error: this client does nothing wrong. */
 async function latenciesUntil(service: ServerProcess, end: Promise<unknown>): Promise<number[]> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1, localAddress: '127.0.0.2' });
   const latencies: number[] = [];

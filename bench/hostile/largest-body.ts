@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from '../../src/core/json/json-value';
 
-/** The parts of a schema of the API document that bound a body. */
+/** The members of a schema of the API document that limit a body. */
 export interface JsonSchema {
   readonly $ref?: string;
   readonly type?: string | readonly string[];
@@ -16,7 +16,7 @@ export type Schemas = Readonly<Record<string, JsonSchema>>;
 /** Bytes of a body, slightly below the limit; routes that take whole sets of policies have a higher one. */
 const MAX_BYTES = 1_000_000;
 const MAX_SET_BYTES = 8_000_000;
-/** Most characters of a description. */
+/** Maximum number of characters of a description. */
 const MAX_TEXT = 2_000;
 const SET_ROUTES: readonly string[] = ['/api/v1/policies/plan', '/api/v1/policies/apply'];
 /** Values of a body, slightly below its limit; routes with lists of questions or policies have higher ones. */
@@ -75,7 +75,10 @@ interface ListBounds {
   readonly maxBytes: number;
 }
 
-/** Copies of an item, as many as the list, the values and the bytes allow. Names get a number, and policies a text that fills the bytes. */
+/**
+ * Returns copies of an item, as many as the limits of the list, the values and the bytes allow. Names get a number, and
+ * policies a text that fills the bytes.
+ */
 function repeat(item: JsonValue, { maxItems, maxValues, maxBytes }: ListBounds): JsonValue[] {
   const size = JSON.stringify(item).length + 8;
   const count = Math.floor(Math.min(maxItems, maxValues / (countValues(item) + 1), maxBytes / size));
@@ -88,7 +91,7 @@ function repeat(item: JsonValue, { maxItems, maxValues, maxBytes }: ListBounds):
   });
 }
 
-/** An object of this many values and bytes: many short members, and a long text. */
+/** Returns an object of so many values and bytes: it has many short members, and a long text. */
 function fill(values: number, bytes: number): JsonObject {
   const members = Array.from({ length: Math.floor(values) - 1 }, (_, index) => [`m${index}`, index] as const);
   const short = Object.fromEntries(members);

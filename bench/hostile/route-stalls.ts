@@ -25,10 +25,10 @@ interface ApiDocument {
   readonly components: { readonly schemas: Schemas };
 }
 
-/** How one request holds up others; times are in milliseconds. */
+/** The delay of other requests by one request; times are in milliseconds. */
 interface Stall {
   readonly route: string;
-  /** The last status. */
+  /** The status of the last answer. */
   readonly status: number;
   readonly wait: number;
   readonly turn: number;
@@ -38,19 +38,19 @@ interface Stall {
 const DOCUMENT = join(__dirname, '../../../../../openapi.json');
 const AGENT = 'largest-bodies';
 const NO_RECORD = '01ARZ3NDEKTSV4RRFFQ69G5FAV';
-/** Requests of each kind. The longest wait of all counts. */
+/** Number of requests of each kind. The longest wait counts. */
 const REPEATED = 3;
-/** Most milliseconds that a turn of the event loop should take. */
+/** Maximum milliseconds that a turn of the event loop should take. */
 const BAR = 50;
 /** The longest turn since the metrics were last read, in seconds; it is rounded up by at most 10 ms. */
 const LONGEST_TURN = /^nodejs_eventloop_lag_max_seconds (\S+)$/m;
 const HEADERS = { 'X-API-Key': API_KEY, 'Content-Type': 'application/json' };
 
 /**
- * How long the largest body of each route holds up others: the longest wait of `GET /health`, which may last several turns of
- * the event loop, and the longest of these turns. The routes and the bodies come from the API document, so a new route is
- * measured as well. Ids that the routes need beyond an entity and an agent name no
- * record: these bodies are read, checked and refused.
+ * Measures the delay of other requests by the largest body of each route: the longest wait of `GET /health`, which may
+ * last several turns of the event loop, and the longest of these turns. The routes and the bodies come from the API
+ * document, so a new route is measured as well. Ids that the routes need beyond an entity and an agent name no record:
+ * these bodies are read, checked and refused.
  */
 export async function benchmarkRouteStalls(service: ServerProcess, workplace: Workplace): Promise<void> {
   const { paths, components } = JSON.parse(readFileSync(DOCUMENT, 'utf8')) as ApiDocument;
@@ -99,7 +99,7 @@ async function createRecords({ url }: ServerProcess): Promise<string> {
 }
 
 /**
- * Sends a request several times. curl sends it: this process, while it wrote a body of 8 MB, would notice the answers to its
+ * Sends a request several times, by curl: while this process wrote a body of 8 MB, it would notice the answers to its
  * probes late.
  */
 async function longestStall(service: ServerProcess, request: readonly string[]): Promise<Omit<Stall, 'route'>> {

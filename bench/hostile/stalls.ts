@@ -6,14 +6,17 @@ import { API_KEY } from '../support/settings';
 import { percentile } from '../support/statistics';
 import { HealthProbe } from '../verification/health-probe';
 
-/** A page takes eight of them: a page has 8 MiB of content at most. */
+/** Number of large records. A page has room for eight of them: its content has at most 8 MiB. */
 const LARGE_RECORDS = 24;
 const CONTENT = 'x'.repeat(1_000_000);
 const REPEATED = 5;
-/** Most milliseconds that a single request should hold up others. */
+/** Maximum milliseconds for which a single request should delay others. */
 const BAR = 50;
 
-/** Delay of other requests by one large answer: the longest wait of `GET /health`, sent 200 times a second meanwhile. */
+/**
+ * Measures the delay of other requests by one large answer: the longest wait of `GET /health`, which is sent 200 times
+ * a second meanwhile.
+ */
 export async function benchmarkStalls(service: ServerProcess): Promise<void> {
   const headers = { 'X-API-Key': API_KEY, 'Content-Type': 'application/json' };
   for (let index = 0; index < LARGE_RECORDS; index += 1) {
@@ -21,7 +24,7 @@ export async function benchmarkStalls(service: ServerProcess): Promise<void> {
     const { ok, status } = await fetch(`${service.url}/api/v1/entities`, { method: 'POST', headers, body });
     if (!ok) throw new Error(`A large record was answered ${status}.`);
   }
-  // In a process of its own: this one has to notice the answers to its probes in time.
+  // Reads in another process: this one has to notice the answers to its probes in time.
   const readAnswer = async (path: string): Promise<void> => {
     const words = ['--silent', '--fail', '--output', '/dev/null', '--header', `X-API-Key: ${API_KEY}`];
     await promisify(execFile)('curl', [...words, `${service.url}/api/v1/${path}`]);

@@ -17,7 +17,7 @@ import { LedgerService } from '../../src/ledger/ledger.service';
 import { EntryReader } from '../../src/ledger/reading/entry-reader';
 import { SAMPLE_ROW } from './sample-entity';
 
-/** The handlers of the real entities controller, with nothing behind them. */
+/** The routes of the entities controller, without services behind them. */
 @AnyScope()
 @Controller('entities')
 class EchoController {
@@ -38,7 +38,7 @@ class EchoController {
 @Module({ controllers: [EchoController] })
 class EchoModule {}
 
-/** The key of the environment is the only one, and it may do everything. */
+/** Issued keys and tokens: there are none. The only key is that of the environment, which may do everything. */
 const NOBODY_ELSE = {
   holderOf: () => null,
   isVerified: () => true,
@@ -62,7 +62,7 @@ class NobodyElseModule {}
 @Module({})
 class EmptyPipelineModule {}
 
-/** The application's pipeline as it is, without the ledger and the modules that need it. */
+/** Creates the application's pipeline without the ledger and the modules that need it. */
 export async function createEmptyPipeline(environment?: Environment): Promise<NestExpressApplication> {
   return assemble({
     module: EmptyPipelineModule,

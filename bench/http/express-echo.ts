@@ -1,7 +1,7 @@
 import express, { type Request, type Response } from 'express';
 import { SAMPLE_ENTITY } from './sample-entity';
 
-/** The least an Express server with a JSON body does, with Express's own defaults. */
+/** The smallest Express server that reads a JSON body, with Express's own defaults. */
 const application = express();
 application.use(express.json());
 application.post('/api/v1/entities', (request: Request, response: Response) => {

@@ -26,19 +26,19 @@ interface Measurement {
   readonly name: string;
   readonly servers: readonly ServerName[];
   readonly requests: readonly LoadRequest[];
-  /** Requests to the references in place of `requests`, if they do not have that route. */
+  /** The requests to the references, if those do not have the route of `requests`. */
   readonly echoRequests?: readonly LoadRequest[];
-  /** Requests per second against each reference, at least. */
+  /** Minimum ratio of the requests per second to each reference. */
   readonly rateBars: Partial<Record<ServerName, number>>;
-  /** Processor time against the echo, at most. */
+  /** Maximum ratio of the processor time to the echo's. */
   readonly processorBar?: number;
-  /** p99 of the latency against its median, at most. */
+  /** Maximum ratio of the latency's p99 to its median. */
   readonly tailBar?: number;
 }
 
 const ALL: readonly ServerName[] = ['service', 'empty pipeline', 'express echo'];
 
-/** The service against its own request pipeline without a database, and against a bare Express server. */
+/** Compares the service with its own request pipeline without a database, and with a bare Express server. */
 export async function benchmarkHttp(workplace: Workplace, effort: Effort): Promise<void> {
   const servers = new Map<ServerName, ServerProcess>();
   for (const name of ALL) servers.set(name, await ServerProcess.start(workplace, name, name));

@@ -1,7 +1,7 @@
 import type { ServerProcess } from '../support/server-process';
 import type { RequestPair } from './request-pair';
 
-/** Compares a GET with an issued key, which is looked up, to one with the key of the environment. */
+/** Returns a pair: a GET with an issued key, which is looked up, and a GET with the key of the environment. */
 export async function issuedKeyReads(service: ServerProcess, path: string): Promise<RequestPair> {
   const key = await service.send('POST', '/api/v1/api-keys', { name: 'benchmark', scopes: ['read'] });
   const { secret } = key as { secret: string };

@@ -3,8 +3,8 @@ import type { RequestPair } from './request-pair';
 import { SAMPLE_REQUEST } from './sample-entity';
 
 /**
- * What it costs to store a POST for repetition: the same request with an idempotency key of its own and without; the header without
- * meaning is as long.
+ * Shows the cost of storing the answer to a POST for its repetition: the same request with a new idempotency key each
+ * time, and with a header of the same length that means nothing.
  */
 export const KEYED_POSTS: RequestPair = {
   title: 'POST and Idempotency-Key',

@@ -5,7 +5,7 @@ import { median, ratioOf } from '../support/statistics';
 import type { LoadRequest } from '../support/load-generator';
 import { load, type LoadFigures } from './load';
 
-/** Two kinds of one request: the first costs as much as the second, and something more. */
+/** Two kinds of one request. The first has all costs of the second, and one more. */
 export interface RequestPair {
   readonly title: string;
   /** Name of the ratios, such as `POST`. */

@@ -1,7 +1,7 @@
 export const COMMAND_KINDS = ['create entity', 'add claim', 'create agent', 'approve', 'execute'] as const;
 export type CommandKind = (typeof COMMAND_KINDS)[number];
 
-/** Callers that write at the same time, each its next command when the previous one is answered. */
+/** Number of callers that write at the same time. Each sends its next command when the previous one is answered. */
 export const CALLERS = 64;
 
 /** The order for a loop: a number of commands of one kind, after it has created the records that they need. */

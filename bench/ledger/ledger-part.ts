@@ -8,9 +8,9 @@ import { COMMAND_KINDS, type CommandKind, type LoopFigures } from './command-kin
 import { type LoopName, LoopProcess } from './loop-process';
 import { rowsPerTable } from './rows-per-table';
 
-/** Ratio to the commands per second of the raw loop. */
+/** Bars of the ratio to the commands per second of the raw loop. */
 const BARS = { sqlite: 0.7, postgres: 0.5 } as const;
-/** Commands of one measurement, per requested second. */
+/** Number of commands of one measurement, per second of `--seconds`. */
 const COMMANDS_PER_SECOND = 10_000;
 
 /** A loop of commands on a database of its own. */
@@ -24,7 +24,7 @@ interface Side {
 type Sides = readonly [measured: Side, reference: Side];
 type Figures = readonly [measured: LoopFigures[], reference: LoopFigures[]];
 
-/** The ledger, called as the controllers call it, against the least code that does the same durable work. */
+/** Compares the ledger, called as the controllers call it, with the smallest code that does the same durable work. */
 export async function benchmarkLedger(workplace: Workplace, effort: Effort): Promise<void> {
   const database = (name: string): Record<string, string> => ({
     DATABASE_URL: `sqlite:${workplace.path(`${name}.db`)}`,
@@ -37,7 +37,7 @@ export async function benchmarkLedger(workplace: Workplace, effort: Effort): Pro
   await checkReference(workplace, sides);
 }
 
-/** The same on PostgreSQL. */
+/** Makes the same comparison on PostgreSQL. */
 export async function benchmarkLedgerOnPostgres(workplace: Workplace, effort: Effort): Promise<void> {
   const { postgres } = effort;
   if ((await postgresVersion(postgres)) === undefined) {

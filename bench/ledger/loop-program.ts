@@ -1,9 +1,9 @@
 import type { LoopFigures, LoopOrder } from './command-kind';
 import { percentile } from '../support/statistics';
 
-/** Runs one order; `latencies` receives the milliseconds each command took. */
+/** Runs orders. `latencies` receives the milliseconds of each command. */
 export interface CommandLoop {
-  /** Makes what the commands need; not measured. */
+  /** Creates the records that the commands need. This is not measured. */
   prepare(order: LoopOrder): Promise<void>;
   run(order: LoopOrder, latencies: number[]): Promise<void>;
   close(): Promise<void>;

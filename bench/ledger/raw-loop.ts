@@ -19,7 +19,7 @@ const WRITINGS: Readonly<Record<CommandKind, string>> = {
   execute: WRITE_EXECUTIONS,
 };
 
-/** The same commands by the least code on the driver, 64 to a commit. */
+/** Runs the same commands with the smallest code on the driver, 64 in each commit. */
 class RawLoop implements CommandLoop {
   private readonly ledger = new RawLedger(this.database);
   private names = 0;
@@ -65,7 +65,7 @@ class RawLoop implements CommandLoop {
     }
   }
 
-  /** Returns the ids of what was written. */
+  /** Returns the ids of the written records. */
   private async write(
     writeRows: string,
     commands: number,

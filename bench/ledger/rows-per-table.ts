@@ -1,6 +1,9 @@
 import { openRawDatabase } from './raw/open-raw-database';
 
-/** Rows of every table that the measured commands write, without what the one policy of the ledger's side left. */
+/**
+ * Counts the rows of every table that the measured commands write, without the rows of the one policy that only the
+ * ledger's side has.
+ */
 export async function rowsPerTable(url: string): Promise<Readonly<Record<string, number>>> {
   const database = await openRawDatabase(url);
   const counts: Record<string, number> = {};

@@ -1,7 +1,7 @@
 import type { CreatePolicyRequest } from '../../src/governance/policies/dto/policy.dto';
 import { SAMPLE_REQUEST } from '../http/sample-entity';
 
-/** Records made beforehand for commands that refer to some. */
+/** Number of records that are created beforehand, for commands that refer to records. */
 export const POOL = 1_000;
 
 export const ENTITY = SAMPLE_REQUEST;
@@ -43,7 +43,10 @@ const DECIDING = {
   priority: 10,
 } as const;
 
-/** Policies that share something with the request but must not decide: the subject, the action, the resource, or all but the priority. */
+/**
+ * Changes that keep a policy from deciding: another resource, another action, another subject, or a lower priority. The
+ * policy still shares the other members with the request.
+ */
 const OTHERS: readonly ((index: number) => Partial<CreatePolicyRequest>)[] = [
   (index) => ({ resources: [`contracts/${index}/*`] }),
   (index) => ({ actions: [`archive-${index}`] }),

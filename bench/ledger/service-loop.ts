@@ -18,7 +18,7 @@ const CALLER: Caller = {
   traceId: null,
 };
 
-/** The commands as the service's own controllers call them. */
+/** Runs the commands as the service's own controllers call them. */
 class ServiceLoop implements CommandLoop {
   private readonly entityIds: string[] = [];
   private agentIds: string[] = [];
@@ -91,7 +91,7 @@ class ServiceLoop implements CommandLoop {
   }
 }
 
-/** Lets the callers take the next of the given number of turns until none is left. */
+/** Runs `turn` so many times, `CALLERS` at a time. */
 async function inParallel(turns: number, turn: (index: number) => Promise<void>): Promise<void> {
   let next = 0;
   const caller = async (): Promise<void> => {

@@ -12,7 +12,7 @@ import type { Workplace } from '../support/workplace';
 
 const SMALL = 100_000;
 const LARGE = 1_000_000;
-/** Seconds for the large database, and how much more memory it may take than the small one. */
+/** Bars: the seconds of the move of the large database, and the ratio of its memory to the small one's. */
 const BARS = { seconds: 300, memory: 1.25 } as const;
 const SAMPLE_INTERVAL_MS = 100;
 const PROGRAM = join(__dirname, '../../src/main.js');
@@ -54,7 +54,7 @@ async function seedAndMove(workplace: Workplace, entries: number, server: string
 
 async function moveTo(workplace: Workplace, path: string, target: string): Promise<Move> {
   const log = workplace.openLog('move');
-  // The files that the move copies for the target stand below the folder in which it runs.
+  // The files that the move copies for the target are below the folder in which it runs.
   const start = performance.now();
   const child = spawn(process.execPath, [...SERVICE_FLAGS, PROGRAM, 'move', '--to', target], {
     cwd: dirname(path),

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { ServerProcess } from '../support/server-process';
 import type { Workload } from './workload';
 
-/** Policies that are applied at a time. */
+/** Number of policies that one request applies. */
 const CHUNK = 500;
 
 /** The hash of the set without policies. */
@@ -19,7 +19,7 @@ export async function applyPolicies(service: ServerProcess, workload: Workload):
   }
 }
 
-/** As requests contain them. Random lists may name one thing twice. */
+/** Returns the policies as request bodies, without repeated items, which random lists may contain. */
 export function policyBodies({ policies }: Workload): { readonly name: string; readonly version: string }[] {
   return policies.map(({ name, version, effect, subjects, actions, resources, resourceTypes, priority }) => ({
     name,

@@ -8,15 +8,15 @@ import { printLine, printRatio } from '../support/report';
 import { ratioOf } from '../support/statistics';
 import type { Workplace } from '../support/workplace';
 
-/** As many policies in force, each with as many conditions, as there may be: 50,000 conditions. */
+/** The maximum number of policies in force, each with the maximum number of conditions: 50,000 conditions in all. */
 const POLICIES = 2_500;
 const CONDITIONS = 20;
 /** Milliseconds of processor time that one question may take: it is answered without a pause. */
 const TURN = 50;
 
-/** Two texts that fill a request, and differ in their last character. */
+/** The common beginning of two texts that fill a request and differ only in their last character. */
 const LONG = '\u0431'.repeat(200_000);
-/** Characters up to which two texts of a request are compared. */
+/** A text of the maximum length at which two texts of a request are compared. */
 const COMPARED = '\u0431'.repeat(4_096);
 const DEPTH = 28;
 const DEEP = '/a'.repeat(DEPTH);
@@ -34,7 +34,7 @@ const DOMAINS = Array.from({ length: 50 }, (_, index) => (index === 49 ? 'exampl
 
 type Named = readonly [name: string, condition: PolicyCondition];
 
-/** The dearest conditions of each operator; all hold, so that the next one is looked at. */
+/** The most expensive conditions of each operator. All hold, so that the next condition is evaluated, too. */
 const DEAREST: Readonly<Record<(typeof CONDITION_OPERATORS)[number], readonly Named[]>> = {
   eq: [
     ['eq of two long texts', { parameter: '/long', op: 'eq', value: { parameter: '/other' } }],
@@ -53,7 +53,7 @@ const DEAREST: Readonly<Record<(typeof CONDITION_OPERATORS)[number], readonly Na
   domain: [['domain', { parameter: '/address', op: 'domain', value: DOMAINS }]],
   exists: [['exists, deep down', { parameter: DEEP, op: 'exists', value: true }]],
   between: [['between', { clock: 'Europe/Berlin', op: 'between', value: ['00:00', '24:00'] }]],
-  // Facts have a bound of their own.
+  // The number of facts has a limit of its own.
   supports: [],
 };
 
@@ -66,7 +66,7 @@ const REQUEST: EvaluationRequest = {
   at: '2026-01-05T12:00:00.000Z',
 };
 
-/** What one question costs under the most conditions that may be in force, for each operator. */
+/** Measures, for each operator, the cost of one question with the maximum number of conditions in force. */
 export async function benchmarkConditions(_: Workplace, { rounds }: Effort): Promise<void> {
   printLine();
   for (const [name, condition] of CONDITION_OPERATORS.flatMap((operator) => DEAREST[operator])) {
@@ -77,7 +77,7 @@ export async function benchmarkConditions(_: Workplace, { rounds }: Effort): Pro
   }
 }
 
-/** Policies of which none matches: all of their conditions are looked at. */
+/** Returns policies none of which matches, so that all of their conditions are evaluated. */
 function policiesWith(condition: PolicyCondition): PolicyRules[] {
   const holding = Array.from({ length: CONDITIONS - 1 }, () => condition);
   return Array.from({ length: POLICIES }, (_, index) => ({
@@ -98,7 +98,7 @@ function policiesWith(condition: PolicyCondition): PolicyRules[] {
   }));
 }
 
-/** Milliseconds of the processor that a function takes. */
+/** Returns the milliseconds of processor time that a function takes. */
 function processorTime(run: () => void): number {
   const start = process.cpuUsage();
   run();

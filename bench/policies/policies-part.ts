@@ -29,7 +29,10 @@ interface Kind {
   readonly title: string;
   readonly workload: (count: number) => Workload;
   readonly engines: readonly Engine[];
-  /** Bar of the time with the most policies to that with the fewest. A mix has none: more of its policies match. */
+  /**
+   * Bar of the ratio of the time with the most policies to the time with the fewest. A mix has no bar: in it, more
+   * policies match.
+   */
   readonly growth?: typeof FLAT;
 }
 
@@ -44,11 +47,14 @@ const KINDS: readonly Kind[] = [
 ];
 
 const COMPARED_REQUESTS = 20;
-/** A check of the slowest takes tens of milliseconds. */
+/** Maximum seconds of a round. A check by the slowest engine takes tens of milliseconds. */
 const MAX_ROUND_SECONDS = 0.5;
 const MAX_ROUNDS = 3;
 
-/** The evaluator and two other engines, which get the same policies and requests and must return the same answers. */
+/**
+ * Compares the evaluator with two other engines, which get the same policies and requests and must return the same
+ * answers.
+ */
 export async function benchmarkPolicies(workplace: Workplace, effort: Effort): Promise<void> {
   const engines = installEngines() ? EVERY_ENGINE : (['evaluator'] as const);
   for (const kind of KINDS) {
@@ -65,7 +71,7 @@ export async function benchmarkPolicies(workplace: Workplace, effort: Effort): P
   }
 }
 
-/** Their versions are those of the lock file next to them. */
+/** Installs the engines, in the versions of their lock file. Returns false if that fails. */
 function installEngines(): boolean {
   if (existsSync(join(ENGINES, 'node_modules'))) return true;
   try {

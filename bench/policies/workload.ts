@@ -55,8 +55,9 @@ export function wildcards(count: number): Workload {
 }
 
 /**
- * Makes an evaluation look in many places: agents, roles and everybody, some actions and all, paths and what lies below
- * them at every depth, resource types. With a single priority, every policy of an effect has to be examined.
+ * Returns a workload that makes an evaluation look in many places: agents, roles and everybody, some actions and all,
+ * paths and what lies below them at every depth, resource types. With a single priority, every policy of an effect has
+ * to be examined.
  */
 export function mix(count: number, priorities = 1): Workload {
   const random = pseudoRandom(count);
@@ -156,7 +157,7 @@ function typeOf(random: Random): string {
   return TYPES[random(TYPES.length)] ?? '';
 }
 
-/** The deeper, the more names there are. */
+/** Returns a random path. The number of possible names grows with the level. */
 function pathOf(random: Random, depth: number): string {
   return Array.from({ length: depth }, (_, level) => `folder-${random(4 + 2 * level)}`).join('/');
 }

@@ -7,11 +7,11 @@ import { ServerProcess } from '../support/server-process';
 import { median, ratioOf } from '../support/statistics';
 import type { Workplace } from '../support/workplace';
 
-/** Ratio to the requests that one process serves alone. */
+/** Bar of the ratio to the requests that one process serves alone. */
 const BAR = 0.9;
 const REQUEST = { method: 'POST', path: '/api/v1/entities', body: JSON.stringify(SAMPLE_REQUEST) } as const;
 
-/** Two processes that write one chain, under twice the load, against one process on a database of its own. */
+/** Compares two processes that write one chain, under twice the load, with one process on a database of its own. */
 export async function benchmarkReplicas(workplace: Workplace, { seconds, rounds, postgres }: Effort): Promise<void> {
   if ((await postgresVersion(postgres)) === undefined) {
     printLine(`SKIPPED: no PostgreSQL answers at ${postgres}.`);

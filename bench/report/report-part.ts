@@ -7,10 +7,10 @@ import { seedExecutions } from './seed';
 
 const EXECUTIONS = 1_000_000;
 const OVER = 29 * 24 * 60 * 60 * 1_000;
-/** Seconds of the first answer and of the next, milliseconds, megabytes. */
+/** Bars: seconds of the first answer and of the next, milliseconds, megabytes. */
 const BARS = { first: 10, next: 1, healthP99: 50, memoryGrowth: 150 } as const;
 
-/** The cost of a report on the last 30 days, and its effect on the process and on other requests meanwhile. */
+/** Measures the cost of a report on the last 30 days, and its effect on the process and on other requests meanwhile. */
 export async function benchmarkReport(workplace: Workplace, { rounds }: Effort): Promise<void> {
   await seedExecutions(workplace.path('report.db'), EXECUTIONS, OVER);
   const observations: Observation[] = [];

@@ -10,7 +10,7 @@ import { LedgerService } from '../../src/ledger/ledger.service';
 import { AGENT as AGENT_SAMPLE, DECISION as DECISION_SAMPLE, EXECUTION as EXECUTION_SAMPLE } from '../ledger/samples';
 import { serviceSettings } from '../support/settings';
 
-/** Records of one command. */
+/** Number of executions of one command. */
 const CHUNK_SIZE = 500;
 const AGENTS = 50;
 const POLICIES = 20;
@@ -25,11 +25,11 @@ const CALLER: Caller = {
   traceId: null,
 };
 
-/** Fills a database through the ledger as if that many executions had come evenly over so many milliseconds until now. */
+/** Fills a database through the ledger with so many executions, spread evenly over the given milliseconds until now. */
 export async function seedExecutions(database: string, executions: number, durationMs: number): Promise<void> {
   const [now, uptime] = [Date.now.bind(Date), os.uptime.bind(os)];
   let ageMs = durationMs;
-  // Both: the service stops writing where the clock jumps against the uptime.
+  // Changes both: the service stops writing if the clock jumps against the uptime.
   Date.now = () => now() - ageMs;
   os.uptime = () => uptime() - ageMs / 1_000;
   const application = await createApp({ environment: { ...serviceSettings(database), LOG_LEVEL: 'silent' } });

@@ -1,4 +1,4 @@
-/** Loads the packages that every version of the service is made of, and prints the processor time of that in seconds. */
+/** Loads the packages that every version of the service needs, and prints the processor time of that in seconds. */
 const FIXED = [
   ...['@nestjs/core', '@nestjs/common', '@nestjs/platform-express', '@nestjs/throttler', '@nestjs/config'],
   ...['class-validator', 'class-transformer', 'typeorm', 'sqlite3'],

@@ -10,7 +10,7 @@ import type { Workplace } from '../support/workplace';
 const REFERENCE = join(__dirname, 'fixed-packages.js');
 const BAR = { atMost: 1.5 };
 
-/** Processor time of a start with a database that is there, against that of loading the fixed packages. */
+/** Compares the processor time of a start on an existing database with that of loading the fixed packages. */
 export async function benchmarkStart(workplace: Workplace, { rounds }: Effort): Promise<void> {
   await startSeconds(workplace);
   const [service, packages]: [number[], number[]] = [[], []];

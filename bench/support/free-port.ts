@@ -1,17 +1,17 @@
 import { createServer } from 'node:net';
 
 /**
- * Below the range that systems assign to connections and servers that ask for any port: one of those could be taken by somebody else
- * until the server listens, and while it is stopped.
+ * The first port. All ports are below the range that systems assign to connections, and to servers that ask for any
+ * port: somebody else could take such a port before the server listens, or while it is stopped.
  */
 const FIRST = 20_000;
 const PORTS = 12_000;
 
 /**
- * A TCP port of loopback that nobody listens on, and that the system does not assign by itself.
+ * Returns a TCP port of loopback on which nobody listens, and which the system does not assign by itself.
  *
- * @param proposePort A random port of the range; a test gives its own.
- * @throws What `listen` reports of a port, unless somebody has it.
+ * @param proposePort returns a random port of the range; tests pass a function of their own
+ * @throws the errors of `listen`, except that the port is in use
  */
 export async function freePort(
   proposePort: () => number = () => FIRST + Math.floor(Math.random() * PORTS),

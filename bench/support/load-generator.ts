@@ -12,7 +12,7 @@ export interface LoadRequest {
   readonly freshText?: string;
 }
 
-/** Milliseconds that each answer took, and how many were anything but 2xx. */
+/** The milliseconds of each answer, and the number of answers without a status 2xx. */
 export interface Answers {
   readonly times: readonly number[];
   readonly refused: number;
@@ -51,7 +51,7 @@ export async function generateLoad(
   return { times, refused };
 }
 
-/** Makes the bytes of a request, each time anew only if they differ. */
+/** Returns a function that makes the bytes of a request. It makes them anew only if they differ each time. */
 function messagesOf(
   { method, path, body = '', headers = {}, freshHeader, freshText }: LoadRequest,
   host: string,
@@ -97,7 +97,7 @@ class Connection {
     });
   }
 
-  /** The status of the answer, once all of it is there. */
+  /** Sends a request; returns the status of the answer once it is complete. */
   exchange(message: Buffer): Promise<number> {
     return new Promise((resolve, reject) => {
       this.waiting = { resolve, reject };
@@ -127,7 +127,7 @@ class Connection {
 const HEAD_END = '\r\n\r\n';
 const LAST_CHUNK = '\r\n0\r\n\r\n';
 
-/** The status of an answer that has arrived to its end; null before. */
+/** Returns the status of a complete answer; null if it is not complete yet. */
 function statusOfWhole(received: Buffer): number | null {
   const headEnd = received.indexOf(HEAD_END);
   if (headEnd < 0) return null;

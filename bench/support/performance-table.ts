@@ -2,12 +2,12 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describeBar, describeSpread, figure, isMet, type ReportedRatio } from './report';
 
-/** Seen from where the compiled benchmark lies. */
+/** The file of the figures, as seen from the compiled benchmark. */
 const FIGURES = join(__dirname, '../../../../../docs/performance-figures.txt');
 const HEADER = ['Ratio', 'median', 'spread', 'bar', ''];
 
 /**
- * Writes the figures of a part that was measured in place of its earlier ones. The other parts keep theirs, each with the
+ * Writes the figures of a measured part in place of its earlier ones. The other parts keep their figures, each with the
  * machine that it was measured on.
  * @param titles of all parts, in the order of the file.
  */

@@ -1,7 +1,7 @@
 import { Client } from 'pg';
 import type { Workplace } from './workplace';
 
-/** Undefined where no server answers at the URL. */
+/** Returns the version of a server; undefined if no server answers at the URL. */
 export async function postgresVersion(server: string): Promise<string | undefined> {
   try {
     const [row] = await onServer(server, 'SHOW server_version');
@@ -14,8 +14,9 @@ export async function postgresVersion(server: string): Promise<string | undefine
 let count = 0;
 
 /**
- * The environment that makes a program use an empty database of the server, which is removed with the workplace. Its log has a name
- * of its own: programs of one workplace keep their checkpoints, which are named by it, in one folder.
+ * Creates an empty database, which is removed with the workplace, and returns the environment that makes a program use
+ * it. The program's log gets a name of its own, because the programs of a workplace keep their checkpoints in one
+ * folder, under the names of their logs.
  */
 export async function postgresDatabase(
   workplace: Workplace,

@@ -7,7 +7,7 @@ const SYSTEM_TIME = 12;
 
 let ticksPerSecond: number | null = null;
 
-/** Processor time a process has used, all its threads together, in seconds; NaN without /proc. */
+/** Returns the processor time of a process, all its threads together, in seconds; NaN without /proc. */
 export function processorSeconds(processId: number): number {
   try {
     const text = readFileSync(`/proc/${processId}/stat`, 'utf8');
@@ -19,7 +19,7 @@ export function processorSeconds(processId: number): number {
   }
 }
 
-/** Memory a process holds (resident set), in bytes; NaN without /proc. */
+/** Returns the memory of a process (resident set), in bytes; NaN without /proc. */
 export function residentBytes(processId: number): number {
   try {
     const kilobytes = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${processId}/status`, 'utf8'))?.[1];

@@ -1,6 +1,6 @@
 import type { Ratio } from './statistics';
 
-/** A limit that a ratio must stay below; a plain number is one that it must reach. */
+/** A bar that a ratio must not exceed. A bar that is a plain number must be reached. */
 export interface AtMost {
   readonly atMost: number;
 }
@@ -29,7 +29,7 @@ export function printHeading(title: string): void {
   printLine(`\n${title}\n${'='.repeat(title.length)}`);
 }
 
-/** Aligned columns; the first to the left, the others to the right. */
+/** Prints aligned columns: the first to the left, the others to the right. */
 export function printTable(header: readonly string[], rows: readonly (readonly string[])[]): void {
   const widths = header.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)));
   const line = (cells: readonly string[]): string =>
@@ -40,14 +40,14 @@ export function printTable(header: readonly string[], rows: readonly (readonly s
   for (const row of [header, ...rows]) printLine(line(row));
 }
 
-/** A ratio, its spread over the rounds, and its limit, if it has one. */
+/** Prints a ratio, its spread over the rounds, and its bar, if it has one. */
 export function printRatio(name: string, ratio: Ratio, bar: Bar | null = null): void {
   ratios.push({ name, ratio, bar });
   const verdict = bar === null ? '' : `   bar ${describeBar(bar)}: ${isMet(ratio, bar) ? 'met' : 'MISSED'}`;
   printLine(`${name.padEnd(58)} ${figure(ratio.median)}  (${describeSpread(ratio)})${verdict}`);
 }
 
-/** A ratio that was measured once. */
+/** Prints a ratio that was measured once. */
 export function printSingleRatio(name: string, value: number, bar: Bar | null = null): void {
   printRatio(name, { median: value, lowest: value, highest: value }, bar);
 }
@@ -64,7 +64,7 @@ export function describeSpread({ lowest, highest }: Ratio): string {
   return `${figure(lowest)}–${figure(highest)}`;
 }
 
-/** A ratio with its significant digits. */
+/** Returns a ratio with its significant digits. */
 export function figure(value: number): string {
   if (value === 0) return '0';
   return number(value, value >= 100 ? 0 : value >= 0.1 ? 2 : 3);

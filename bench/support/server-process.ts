@@ -28,8 +28,8 @@ export class ServerProcess {
   ) {}
 
   /**
-   * `database` is the file's name in the workplace; several servers may use the same one after another. `environment` takes
-   * precedence: another database, another driver.
+   * Starts a server. `database` is the name of its file in the workplace; several servers may use one file, one after
+   * another. `environment` takes precedence, for example with another database.
    */
   static async start(
     workplace: Workplace,
@@ -41,7 +41,7 @@ export class ServerProcess {
     const log = workplace.openLog(database);
     const flags = name === 'express echo' ? [] : SERVICE_FLAGS;
     const child = spawn(process.execPath, [...flags, join(__dirname, PROGRAMS[name])], {
-      // There is no .env there.
+      // This folder has no .env.
       cwd: workplace.path('.'),
       env: { ...ALLOCATOR, ...serviceSettings(workplace.path(`${database}.db`), port), ...environment },
       stdio: ['ignore', log, log],

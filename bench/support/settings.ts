@@ -9,7 +9,10 @@ export const ALLOCATOR = {
   MALLOC_TRIM_THRESHOLD_: '8388608',
 } as const;
 
-/** Production's settings, except for a rate limit that no load reaches. Nothing from the environment of this process. */
+/**
+ * Returns the settings of production, with a rate limit that no load reaches. They contain nothing from the environment
+ * of this process.
+ */
 export function serviceSettings(database: string, port = 3000): Record<string, string> {
   return {
     NODE_ENV: 'production',

@@ -1,4 +1,4 @@
-/** The value below which a fraction of the values lies, by the nearest rank. */
+/** Returns the value below which a fraction of the values lies, by the nearest rank. */
 export function percentile(values: readonly number[], fraction: number): number {
   const ascending = Float64Array.from(values).sort();
   const rank = Math.max(0, Math.ceil(fraction * ascending.length) - 1);

@@ -18,7 +18,7 @@ export class Workplace {
     return join(this.folder, name);
   }
 
-  /** A file to write to. */
+  /** Opens the log file of that name; returns its descriptor. */
   openLog(name: string): number {
     return openSync(this.path(`${name}.log`), 'a');
   }
@@ -28,7 +28,7 @@ export class Workplace {
     return process;
   }
 
-  /** Something to end when every process has ended, such as a database they use. */
+  /** Adds something that is stopped after all processes have ended, such as the database that they use. */
   addLast(process: StoppableProcess): void {
     this.last.push(process);
   }

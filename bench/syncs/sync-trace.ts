@@ -4,10 +4,10 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Workplace } from '../support/workplace';
 
-/** Milliseconds for strace to attach to every thread. */
+/** Milliseconds in which strace attaches to every thread. */
 const ATTACHING = 1_000;
 const CALLS = ['fsync', 'fdatasync', 'msync', 'sync_file_range'];
-// A call that is interrupted in the output by another thread's is shown again, without "(", as it resumes.
+// If another thread's call interrupts a call in the output, its second line has no "(", and so is not counted.
 const CALL = new RegExp(`\\b(?:${CALLS.join('|')})\\(`, 'g');
 
 /** Watches, by strace, the system calls of all threads of a process that wait for the disk. */
@@ -31,7 +31,7 @@ export class SyncTrace {
     return workplace.add(new SyncTrace(strace, output));
   }
 
-  /** Calls so far. */
+  /** The number of calls so far. */
   get calls(): number {
     return readFileSync(this.output, 'utf8').match(CALL)?.length ?? 0;
   }

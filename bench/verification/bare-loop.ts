@@ -5,7 +5,10 @@ import type { StoredEntry } from '../../src/ledger/chain/stored-entry';
 const CHUNK = 1_000;
 const READ = 'SELECT * FROM ledger_entries WHERE sequence > ?1 ORDER BY sequence LIMIT ?2';
 
-/** The least a verification does: reads the rows with the driver, and hashes the same bytes, in one thread. Prints its seconds. */
+/**
+ * The smallest verification: reads the rows with the driver, and hashes the same bytes, in one thread. Prints its
+ * seconds.
+ */
 function main(path: string): void {
   const database = new Database(path, OPEN_READONLY);
   const statement = database.prepare(READ);

@@ -1,10 +1,13 @@
 import { Agent, get } from 'node:http';
 
-/** Milliseconds between requests. They are sent on time whether or not the previous one is answered, as clients do. */
+/**
+ * Milliseconds between requests. Each is sent on time, whether or not the previous one is answered, as many clients
+ * would send them.
+ */
 const INTERVAL = 5;
 
 export interface ProbeFigures {
-  /** Milliseconds each request took, from the moment it was due. */
+  /** Milliseconds of each request, from the moment at which it was due. */
   readonly latencies: readonly number[];
   /** Requests that were not answered with 200. */
   readonly failed: number;

@@ -15,7 +15,7 @@ export interface Observation {
   readonly failed: number;
   readonly p50: number;
   readonly p99: number;
-  /** Megabytes above what the process held before. */
+  /** Megabytes by which the memory of the process grew. */
   readonly memoryGrowth: number;
 }
 

@@ -9,11 +9,11 @@ import type { Workplace } from '../support/workplace';
 import { type Observation, observe, printObservations } from './observation';
 
 const ENTRIES = 100_000;
-/** Milliseconds, megabytes, and the share of the bare loop's speed. */
+/** Bars: milliseconds, megabytes, and the share of the bare loop's speed. */
 const BARS = { healthP99: 50, memoryGrowth: 100, speed: 0.5 } as const;
 const BARE_LOOP = join(__dirname, 'bare-loop.js');
 
-/** The effect of verifying a long chain on the process and on health requests meanwhile. */
+/** Measures the effect of the verification of a long chain on the process and on health requests meanwhile. */
 export async function benchmarkVerification(workplace: Workplace, { seconds, rounds }: Effort): Promise<void> {
   await fill(workplace);
   const service = await ServerProcess.start(workplace, 'service', 'long chain');

@@ -13,7 +13,7 @@ const COUNTERS = {
   'executions:outcome:authorized': 1,
 };
 
-/** Here the policy that decides is known in advance. */
+/** The deciding policy, which this code knows in advance. */
 const DECIDING = { id: 'pol_01KAGQ5W3SYJ8V6D2N4B7XZ9RM', name: 'billing-may-invoice', version: '1.0' };
 
 export function execute(agentId: string): RawCommand {

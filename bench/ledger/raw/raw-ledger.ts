@@ -15,7 +15,7 @@ export interface RawEntry {
   readonly state: string;
 }
 
-/** A row and its entry, as one command makes them, and what moves with them. */
+/** A row and its entry, as one command makes them, with the counters and list items that change with them. */
 export interface RawChange {
   readonly values: readonly Value[];
   readonly entry: RawEntry;
@@ -52,7 +52,10 @@ const INSERT_NODES = insertRows('ledger_tree_nodes', 'level,position,hash');
 const MOVE_HEAD =
   'UPDATE ledger_head SET sequence = $1, hash = $2, timestamp = $3, "lastUlid" = $4, frontier = $5 WHERE id = 1';
 
-/** Members that most entries leave empty. Copied behind the others: V8 takes microseconds to add members behind a copy. */
+/**
+ * Members that most entries leave empty. Copy them after the other members: V8 takes microseconds to add members after
+ * a copy.
+ */
 export const PLAIN_ENTRY = { agentId: null, entityId: null, details: '{}' } as const;
 
 /** Inserts all rows of a JSON array of arrays. */
@@ -65,7 +68,10 @@ export function insertRows(table: string, columnList: string): string {
   return `INSERT INTO ${table} (${columns.map((name) => `"${name}"`).join()}) SELECT ${values.join()} FROM ${ROWS}`;
 }
 
-/** The least code that writes what the service writes: a batch of commands in one transaction, the chain sealed by hand. */
+/**
+ * The smallest code that writes the rows that the service writes: a batch of commands in one transaction, with its own
+ * code for the chain.
+ */
 export class RawLedger {
   now = '';
   sequence = 0;
@@ -76,7 +82,7 @@ export class RawLedger {
 
   constructor(private readonly database: RawDatabase) {}
 
-  /** Sorts by creation, as long as a ULID. */
+  /** Returns an id that sorts by creation and is as long as a ULID. */
   newUlid(): string {
     this.ulids += 1;
     return `${Date.parse(this.now).toString().slice(-10)}${this.ulids.toString().padStart(16, '0')}`;

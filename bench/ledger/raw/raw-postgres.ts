@@ -1,7 +1,7 @@
 import { Client, type QueryResult } from 'pg';
 import { type RawDatabase, type RawStatement, type Row, ROWS } from './raw-database';
 
-/** Statements are prepared once, and sent without waiting for the answers to earlier ones. */
+/** PostgreSQL by its driver. Statements are prepared once, and sent without waiting for the answers to earlier ones. */
 export class RawPostgres implements RawDatabase {
   private readonly names = new Map<string, string>();
 
