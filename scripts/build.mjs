@@ -1,4 +1,4 @@
-/** Compiles src to dist. A build that fails or is interrupted leaves the previous one as it was. */
+/** Compiles src to dist. A build that fails or is interrupted leaves the previous `dist` as it was. */
 import { renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { compilerOf, root, run } from './run.mjs';

@@ -1,4 +1,6 @@
-/** Fails where a tag does not name the version that every package of this repository has. Takes the tag, such as v0.1.0. */
+/**
+ * Fails unless a tag names the version of every package of this repository. Its argument is the tag, such as v0.1.0.
+ */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from './run.mjs';

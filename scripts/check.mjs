@@ -1,6 +1,6 @@
 /**
- * Installs what tests need, does every check of the sources that does not run them, and builds the service. The linter checks
- * types as well.
+ * Installs the packages that tests need, makes every check of the sources that does not run them, and builds the
+ * service. The linter checks types as well.
  */
 import { ensureClients } from './ensure-clients.mjs';
 import { ensureInstalled } from './ensure-installed.mjs';

@@ -3,17 +3,21 @@ import { mkdirSync, readdirSync, rmdirSync, rmSync, statSync, writeFileSync } fr
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Milliseconds. No work takes as long: an older claim was left behind, and the number of its process may be another's now. */
+/**
+ * Milliseconds. No work takes as long, so an older claim was left behind, and another process may have the number of
+ * its process now.
+ */
 const LONGEST_WORK = 10 * 60_000;
-/** Milliseconds after which whoever waits learns why. */
+/** Milliseconds after which a waiting process says for what it waits. */
 const SILENCE = 5_000;
 const PAUSE = 100;
 
 /**
- * Does the work while no other process does work under the same lock, and waits for one that does. The lock is a folder with the
- * claims of processes. Each makes its own, under a name that is never used again, and only then looks for others: so of two, one
- * sees the other. Whoever does withdraws and tries again. The claim of a process that has ended does not count, and whoever removes
- * it cannot remove another's.
+ * Does the work under a lock: waits until no other process works under the same lock. The lock is a folder with the
+ * claims of processes. A process makes its claim, under a name that is never used again, and only then looks for other
+ * claims, so that of two processes at least one sees the other. A process that sees another claim withdraws its own and
+ * tries again. The claim of a process that has ended does not count. Any process may remove it: since names are never
+ * used again, this cannot remove another claim.
  */
 export async function ensureAlone(lock, work) {
   const own = `${process.pid}.${randomUUID()}`;
@@ -25,11 +29,11 @@ export async function ensureAlone(lock, work) {
       hasSaidSo = true;
       console.error(`Waiting for the process ${holder}, which holds ${lock}`);
     }
-    // Two that have seen each other try again at different times.
+    // Two processes that have seen each other try again at different times.
     await sleep(PAUSE * (0.5 + Math.random()));
   }
   const release = () => withdraw(lock, own);
-  // A command that fails ends the process.
+  // A command that fails exits the process without `finally`.
   process.once('exit', release);
   try {
     return await work();
@@ -39,14 +43,14 @@ export async function ensureAlone(lock, work) {
   }
 }
 
-/** Whether it is ours now. */
+/** Tries to take the lock; true if this process holds it now. */
 function isTaken(lock, own) {
   if (holderOf(lock, own) !== null) return false;
   try {
     mkdirSync(lock, { recursive: true });
     writeFileSync(join(lock, own), '', { flag: 'wx' });
   } catch (error) {
-    // Whoever had it has just removed the folder.
+    // The last holder has just removed the folder.
     if (error.code === 'ENOENT') return false;
     throw error;
   }
@@ -60,11 +64,14 @@ function withdraw(lock, own) {
   try {
     rmdirSync(lock);
   } catch {
-    // Others have claims in it, or it is gone.
+    // The folder has claims of others, or is gone.
   }
 }
 
-/** Another process that may be at work; null if there is none. Removes the claims of those that are not. */
+/**
+ * Returns another process that may be at work; null if there is none. Removes the claims of processes that are not at
+ * work.
+ */
 function holderOf(lock, own) {
   for (const claim of claimsIn(lock)) {
     if (claim === own) continue;
@@ -83,7 +90,10 @@ function claimsIn(lock) {
   }
 }
 
-/** Another claim with our number is that of an earlier process. */
+/**
+ * True if the process of a claim may be at work. Another claim with the number of this process is that of an earlier
+ * process.
+ */
 function isHeld(lock, claim) {
   const made = statSync(join(lock, claim), { throwIfNoEntry: false });
   if (made === undefined || Date.now() - made.mtimeMs >= LONGEST_WORK) return false;

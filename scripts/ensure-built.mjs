@@ -5,12 +5,15 @@ import { isMain, root, run, step } from './run.mjs';
 
 const SOURCES = ['src', 'tsconfig.json', 'tsconfig.build.json', 'package-lock.json'];
 
-/** Milliseconds; 0 if the file does not exist. */
+/** Returns the time of the last change in milliseconds; 0 if the file does not exist. */
 function changedAt(path) {
   return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
 }
 
-/** Includes folders: their time shows that a file was removed. */
+/**
+ * Returns the time of the newest change of a file or folder, and below it. The time of a folder shows that a file was
+ * removed.
+ */
 function newestChangeBelow(path) {
   const isFolder = statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
   const below = isFolder ? readdirSync(path).map((name) => newestChangeBelow(join(path, name))) : [];
@@ -22,7 +25,10 @@ function isBuilt() {
   return newestChange <= changedAt(join(root, 'dist', 'main.js'));
 }
 
-/** Compiles src to dist if dist is missing or older than its sources; installs what the build or a start needs. */
+/**
+ * Compiles src to dist if dist is missing or older than its sources; installs the packages that the build or a start
+ * needs.
+ */
 export async function ensureBuilt() {
   if (isBuilt()) return ensureInstalled({ withDevelopment: false });
   const build = () => step('Compiling the sources', () => run('npm', ['run', '--silent', 'build']));

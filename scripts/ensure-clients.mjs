@@ -18,7 +18,7 @@ export async function ensureClients(folders = FOLDERS, { onInstall } = {}) {
   }
 }
 
-/** Unless another process has done so meanwhile. */
+/** Installs the packages of a folder, unless another process has done so meanwhile. */
 async function install(folder) {
   if (!isInstalled(folder)) await run('npm', ['ci', '--no-audit', '--no-fund'], { folder, onStandardError: true });
 }

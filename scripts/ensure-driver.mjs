@@ -5,8 +5,8 @@ import { ensureSqlite3 } from './ensure-sqlite3.mjs';
 import { isMain, root } from './run.mjs';
 
 /**
- * For programs that run next to a running service: to install other packages, npm would first remove those that the service
- * still loads from. So packages are installed only if there is no driver.
+ * Makes sure that there is a driver for programs that run next to a running service. Packages are installed only if the
+ * driver is missing: npm would first remove the packages that the service still loads from.
  */
 export async function ensureDriver() {
   const isThere = existsSync(join(root, 'node_modules', 'sqlite3', 'package.json'));

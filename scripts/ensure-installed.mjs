@@ -29,8 +29,8 @@ const QUIETLY = ['--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=erro
 
 /**
  * Installs the dependencies if the installed ones are not those of the lockfile: in a fresh clone, after a pull, or
- * when an install was interrupted. Running compiled files does not need the development packages. What does not need
- * the database's driver can be done `meanwhile`, since it may have to be compiled.
+ * when an install was interrupted. Running compiled files does not need the development packages. The database's driver
+ * may have to be compiled; work that does not need it can be done `meanwhile`.
  */
 export async function ensureInstalled({ withDevelopment = true, meanwhile = null } = {}) {
   if (!isInstalled(withDevelopment)) {
@@ -41,13 +41,13 @@ export async function ensureInstalled({ withDevelopment = true, meanwhile = null
 }
 
 /**
- * The same for a start that compiles the sources first: the database's driver is compiled as soon as the packages that run
- * are there, and meanwhile the others are added and the sources compiled.
+ * Does the same for a start that compiles the sources first. The database's driver is compiled as soon as the
+ * production packages are installed. Meanwhile the development packages are added, and the sources compiled.
  */
 export async function ensureInstalledAnd(build) {
   const compile = async () => {
     if (!isInstalled(true)) {
-      // Adds what the lockfile has more, and leaves the lockfile as it is.
+      // Adds the missing packages of the lockfile, and does not change the lockfile.
       const others = ['install', '--no-save', ...QUIETLY, '--include=dev'];
       await step('Installing the packages that compile and test', () => run('npm', others));
     }

@@ -9,8 +9,9 @@ import { dirname, join } from 'node:path';
 import { isMain, root, run, step, succeeds } from './run.mjs';
 
 /**
- * SQLite compiles in half the time that -O2 takes, and requests cost the same (POST, GET and lists measured in turns, within
- * 3 %); without what the service does not use (full-text search, page statistics), which would be another quarter.
+ * With these flags SQLite compiles in half the time of -O2, and requests cost the same (POST, GET and lists, measured
+ * in turns: within 3 %). They leave out features that the service does not use (full-text search, page statistics),
+ * which would take another quarter of the time.
  */
 const COMPILER_FLAGS = [
   '-O1',
@@ -23,7 +24,10 @@ const NEEDED_TOOLS =
   'Building it needs Python 3, make and a C++ compiler (Debian: apt-get install python3 make g++), and the headers of Node.js: ' +
   'they are fetched from nodejs.org, unless npm_config_nodedir names a folder whose include/node has them.';
 
-/** Why the driver does not load, in one line; null if it does. In a separate process, since a failed load is cached. */
+/**
+ * Returns, in one line, the reason for which the driver does not load; null if it loads. Another process loads it,
+ * since a failed load is cached.
+ */
 export function whySqlite3DoesNotLoad() {
   const attempt = spawnSync(process.execPath, ['-e', 'require("sqlite3")'], { cwd: root, encoding: 'utf8' });
   if (attempt.status === 0) return null;
@@ -31,8 +35,8 @@ export function whySqlite3DoesNotLoad() {
 }
 
 /**
- * Fetches the prebuilt driver where there is none, and compiles it where that does not load. Throws when the driver neither
- * loads nor can be built.
+ * Fetches the prebuilt driver if there is none, and compiles the driver if the prebuilt one does not load. Throws if
+ * the driver neither loads nor can be compiled.
  */
 export async function ensureSqlite3() {
   if (whySqlite3DoesNotLoad() === null) return;

@@ -19,6 +19,6 @@ await run('npm', ['run', '--silent', 'build', ...(isAnnounced ? [] : ['--', '--a
   folder,
   onStandardError: true,
 });
-// npm starts scripts in the project's folder, but paths are meant from where the user is.
+// npm starts scripts in the project's folder, but the user's paths are relative to the user's folder.
 const { INIT_CWD: cwd } = process.env;
 process.exitCode = spawnSync(process.execPath, [main, ...process.argv.slice(2)], { cwd, stdio: 'inherit' }).status ?? 1;

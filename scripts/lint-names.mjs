@@ -16,7 +16,9 @@ const VAGUE = [
   'wanted',
 ];
 
-/** Reports declarations, but not the members of requests and responses, whose names are part of the interface. */
+/**
+ * Reports names of declarations. Members of requests and responses may have any name: they are part of the interface.
+ */
 const names = {
   meta: { schema: [{ type: 'object', properties: { also: { type: 'array', items: { type: 'string' } } } }] },
   /** @param context its option `also` lists further words. */

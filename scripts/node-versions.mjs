@@ -18,7 +18,10 @@ const PATIENCE = 300_000;
 const GOV = join(root, 'clients', 'cli');
 const folder = mkdtempSync(join(tmpdir(), 'node-versions-'));
 
-/** The packages of which the package `node` installs the one for the machine. They have no install scripts. */
+/**
+ * Installs Node.js in each version from the packages for this machine's platform, which have no install scripts. (The
+ * package `node` would choose one of them by an install script.)
+ */
 async function install() {
   const packages = VERSIONS.map(
     (version) => `${nameOf(version)}@npm:node-${process.platform}-${process.arch}@${version}`,
@@ -32,7 +35,10 @@ function nameOf(version) {
   return `node-${version}`;
 }
 
-/** Asks a service on a new database, which the native driver has to open, for its health. @throws Error with what it printed. */
+/**
+ * Starts the service on a new database, which the native driver has to open, and requests its health. @throws Error
+ * with the output of the service
+ */
 async function start(node) {
   const home = mkdtempSync(join(folder, 'service-'));
   const env = { PATH: process.env.PATH, PORT: '0', HOST: '127.0.0.1', DATABASE_URL: 'sqlite:governance.db' };
@@ -49,7 +55,7 @@ async function start(node) {
   }
 }
 
-/** As its banner says. */
+/** Returns the address of a service, from its banner. */
 function addressOf({ stdout, stderr }) {
   let printed = '';
   return new Promise((resolve, reject) => {
@@ -64,7 +70,7 @@ function addressOf({ stdout, stderr }) {
   });
 }
 
-/** @throws Error with what it printed. */
+/** Takes the tour. @throws Error with its output */
 function tour(node) {
   const home = mkdtempSync(join(folder, 'home-'));
   const env = { ...process.env, PATH: `${dirname(node)}${delimiter}${process.env.PATH}`, XDG_CONFIG_HOME: home };
@@ -74,7 +80,10 @@ function tour(node) {
   if (status !== 0 || !hasFound) throw new Error(`ended with ${status}: ${stdout}${stderr}`);
 }
 
-/** Where this process is too old for AI SDK 7, the tests of the clients have skipped those of it. @throws Error with what they printed. */
+/**
+ * Runs the tests of AI SDK 7, which the tests of the clients skip if this process is too old for it. @throws Error with
+ * their output
+ */
 function testAiSdk(node) {
   const words = ['test/clients/frameworks', '--selectProjects', 'clients', '--testNamePattern', 'AI SDK 7'];
   const program = [join(root, 'node_modules', 'jest', 'bin', 'jest.js'), ...words];
@@ -88,7 +97,7 @@ function checksOf(version) {
   return version === '24' && isTooOld ? { start, tour, 'AI SDK 7': testAiSdk } : { start, tour };
 }
 
-/** What does not work with a version; nothing if it is supported as promised. */
+/** Describes the failure with a version of Node.js; undefined if all checks pass. */
 async function failureOf(version) {
   const node = join(folder, 'node_modules', nameOf(version), 'bin', 'node');
   const running = String(spawnSync(node, ['--version']).stdout).trim();

@@ -1,6 +1,6 @@
 /**
- * Compares the dependencies with the newest ones of the registry, and with what docs/dependencies.md says of them: the newest
- * version of each, followed by a reason where ours is another. Exits with 1 where the page is out of date.
+ * Compares the dependencies with the newest versions in the registry, and with docs/dependencies.md, which gives the
+ * newest version of each, and the reason if ours is another. Exits with 1 if that page is out of date.
  */
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -33,7 +33,9 @@ for (const [name, wanted] of Object.entries({ ...dependencies, ...devDependencie
 for (const fault of faults) console.error(`${PAGE}: ${fault}`);
 process.exitCode = faults.length === 0 ? 0 : 1;
 
-/** By name, those whose newest version is another than ours. @throws Error if the registry does not answer. */
+/**
+ * Returns, by name, the dependencies whose newest version is not ours. @throws Error if the registry does not answer
+ */
 function outdated() {
   const { stdout, stderr } = spawnSync('npm', ['outdated', '--json'], { cwd: root, encoding: 'utf8' });
   const found = stdout === '' ? { error: { summary: stderr } } : JSON.parse(stdout);

@@ -7,13 +7,16 @@ import { fileURLToPath } from 'node:url';
 /** The project's folder. */
 export const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
-/** Whether a module is the program that was started, not imported by another. */
+/** True if a module is the program that was started, not imported by another. */
 export function isMain(moduleUrl) {
   const program = process.argv[1];
   return program !== undefined && realpathSync(program) === fileURLToPath(moduleUrl);
 }
 
-/** The program of the TypeScript compiler that a folder has installed: our own, or under its usual name. */
+/**
+ * Returns the path of the TypeScript compiler that is installed in a folder. In this project its package is
+ * `typescript-7`.
+ */
 export function compilerOf(folder = root, name = folder === root ? 'typescript-7' : 'typescript') {
   const description = createRequire(join(folder, 'package.json')).resolve(`${name}/package.json`);
   return join(dirname(description), 'bin', 'tsc');
@@ -24,7 +27,7 @@ const FORWARDED_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 /** Milliseconds after which a step that is still under way says so. */
 const SILENCE = 9_000;
 
-/** Prints a line when a step has ended, with its seconds, and others while it lasts. */
+/** Prints a line with the seconds of a step when it has ended, and further lines while it lasts. */
 export async function step(name, work) {
   const begun = performance.now();
   const seconds = () => Math.round((performance.now() - begun) / 1000);
@@ -39,8 +42,9 @@ export async function step(name, work) {
 
 /**
  * Runs a command to its end, in the project's folder or another. A signal that ends this process ends the command too,
- * so nothing is left behind. On failure the process exits with 1; with `quiet` the command's output is shown only then,
- * followed by `onFailure`. With `onStandardError` all of it goes there, and the command gets no input.
+ * so nothing is left behind. If the command fails, the process exits with 1 and prints `onFailure`. With `quiet` the
+ * command's output is shown only then. With `onStandardError` all output goes to standard error, and the command gets
+ * no input.
  */
 export async function run(command, args, { onFailure = '', ...options } = {}) {
   const { failure, output } = await result(command, args, options);
@@ -50,7 +54,7 @@ export async function run(command, args, { onFailure = '', ...options } = {}) {
   process.exit(1);
 }
 
-/** Whether a command succeeds that may fail; shows none of its output. */
+/** Runs a command that may fail, without showing its output. True if it succeeds. */
 export async function succeeds(command, args, options = {}) {
   const { failure } = await result(command, args, { ...options, quiet: true });
   return failure === null;

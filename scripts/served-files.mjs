@@ -6,7 +6,7 @@ import { root } from './run.mjs';
 const SERVED = [join('operations', 'console', 'assets'), join('http', 'openapi', 'page')];
 
 /**
- * Copies what the service serves from src.
+ * Copies the files that the service serves from src.
  * @param {string} target folder of the compiled sources
  */
 export function copyServedFiles(target) {

@@ -1,4 +1,7 @@
-/** Compiles src whenever it changes, and restarts the service each time. Ends when either ends, or on a signal. */
+/**
+ * Compiles src whenever it changes, and restarts the service each time. Ends when the compiler or the service ends, or
+ * on a signal.
+ */
 import { spawn } from 'node:child_process';
 import { ensureBuilt } from './ensure-built.mjs';
 import { compilerOf, root } from './run.mjs';

@@ -1,12 +1,15 @@
 import { constants, createContext } from 'node:vm';
 import { TestEnvironment } from 'jest-environment-node';
 
-/** A context has these of its own, though instances of Node.js's are used in it. */
+/**
+ * Globals that tests share with Node.js: a context has classes of its own by these names, but tests get instances of
+ * Node.js's classes.
+ */
 const SHARED_WITH_NODE = ['ArrayBuffer', 'Uint8Array'];
 
 /**
- * Jest's environment for Node.js, with an ordinary global object. Node.js intercepts each use of a name of Jest's own one,
- * such as `Object` or `Promise`, which takes some 250 ns.
+ * Jest's environment for Node.js, with an ordinary global object. Jest's own global object is one whose names Node.js
+ * intercepts: each use of a name such as `Object` or `Promise` takes some 250 ns.
  */
 export default class OrdinaryEnvironment extends TestEnvironment {
   constructor(config, context) {
@@ -26,7 +29,10 @@ export default class OrdinaryEnvironment extends TestEnvironment {
   }
 }
 
-/** A property with the value that Node.js itself has: some take long to load, and few tests use them. */
+/**
+ * Returns a property that takes the value of Node.js itself at its first use: some values take long to load, and few
+ * tests use them.
+ */
 function lookedUpOnce(global, name) {
   const set = (value) => Object.defineProperty(global, name, { configurable: true, writable: true, value });
   const get = () => {

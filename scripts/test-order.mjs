@@ -1,12 +1,15 @@
 import { basename, dirname, join, relative } from 'node:path';
 import Sequencer from '@jest/test-sequencer';
 
-/** Runs all test files of its folder in one process. */
+/** Name of a room: a file that runs all test files of its folder in one process. */
 const ROOM = /[\\/]room-spec\.ts$/;
 
-/** Seconds, as measured: those of the first pattern that fits. Only the order that they give matters. */
+/**
+ * Measured seconds of test files: those of the first pattern that matches the path count. Only the resulting order
+ * matters.
+ */
 const MEASURED = [
-  // Those that mostly wait come first, beside which others can work.
+  // Files that mostly wait come first, since others can work beside them.
   [/^test\/(clients\/mcp|postgres\/replicas)\/room/, 1_200],
   [/^test\/(clients\/(gateway|gov)|console\/\w+)\/room/, 700],
   [
@@ -26,9 +29,9 @@ const MEASURED = [
 ];
 
 /**
- * Jest sequencer: which test files run, and in which order. Where a room has been chosen, its files do not run by
- * themselves as well. Jest begins with what took longest the last time, of which a fresh clone has no record: without
- * `MEASURED` it would begin with the largest files there, and end with one process at work while others idle.
+ * Jest sequencer: decides which test files run, and in which order. If a room is selected, its files do not also run by
+ * themselves. Jest begins with the files that took longest the last time. A fresh clone has no such record: without
+ * `MEASURED`, Jest would begin with the largest files, and end with one process at work while the others idle.
  */
 export default class TestOrder extends Sequencer {
   sort(tests) {
@@ -42,7 +45,7 @@ export default class TestOrder extends Sequencer {
   }
 }
 
-/** The folders, in its project, whose test files this one runs. */
+/** Returns the places of the test files that this file runs, each a project and a folder. */
 function placesRunBy({ path, context }) {
   if (ROOM.test(path)) return [placeOf({ path, context })];
   const { rootDir, globals } = context.config;
@@ -51,7 +54,7 @@ function placesRunBy({ path, context }) {
   return rooms.map((room) => placeOf({ path: join(rootDir, 'test', room, 'any'), context }));
 }
 
-/** The folder of a test file, in its project. */
+/** Returns the place of a test file: its project and its folder. */
 function placeOf({ path, context }) {
   return `${context.config.displayName.name} ${dirname(path)}`;
 }

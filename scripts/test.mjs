@@ -1,6 +1,6 @@
 /**
- * Runs the Jest projects that are named: says what each needs besides Node.js, and prepares what it starts. Tests that miss
- * something are skipped and say so; with CI=true they fail.
+ * Runs the named Jest projects. Prints what each needs besides Node.js, and installs and builds the programs that they
+ * start. Tests that lack something are skipped and say so; with CI=true they fail.
  */
 import { join } from 'node:path';
 import { ensureBuilt } from './ensure-built.mjs';
@@ -8,7 +8,10 @@ import { ensureClients } from './ensure-clients.mjs';
 import { ensureInstalled } from './ensure-installed.mjs';
 import { root, run } from './run.mjs';
 
-/** The programs of a test load much and run little: a larger young generation spares a tenth of their processor time. */
+/**
+ * Options of Node.js. Test programs load much code and run little of it: a larger young generation saves a tenth of
+ * their processor time.
+ */
 const YOUNG_GENERATION = ['--min-semi-space-size=32', '--max-semi-space-size=64'];
 const JEST = join(root, 'node_modules', 'jest', 'bin', 'jest.js');
 

@@ -9,7 +9,7 @@ import { root } from './run.mjs';
 const { EvaluationResponse } = JSON.parse(readFileSync(join(root, 'openapi.json'), 'utf8')).components.schemas;
 const reasons = EvaluationResponse.properties.reason.enum.filter((reason) => reason !== null);
 
-/** The file of each client, with what comes before and after its list, a line for each reason. */
+/** For each client: its file, the texts before and after its list, and those before and after each reason. */
 const LISTS = [
   ['clients/typescript/src/guard.ts', "Set<Schemas['EvaluationResponse']['reason']>([\n", ']);\n', "  '", "',\n"],
   ['clients/python/governance.py', '_EXPLAINED = {\n', '}\n', '    "', '",\n'],

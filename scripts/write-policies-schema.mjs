@@ -26,7 +26,7 @@ const WHOLE = {
 
 const { schemas } = JSON.parse(readFileSync(join(root, 'openapi.json'), 'utf8')).components;
 
-/** A schema of OpenAPI 3.0 as one of JSON Schema, draft 7, which editors know best. */
+/** Converts a schema of OpenAPI 3.0 to JSON Schema, draft 7, which editors know best. */
 function converted(schema) {
   if (Array.isArray(schema)) return schema.map(converted);
   if (typeof schema !== 'object' || schema === null) return schema;

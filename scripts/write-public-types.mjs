@@ -1,6 +1,6 @@
 /**
- * Writes docs/public-types.d.ts, or prints it with --print: the types of the package's entries, from the declarations of
- * the built program. Throws if one of them mentions something of ours that no entry exports.
+ * Writes docs/public-types.d.ts, or prints it with --print: the types of the package's entries, from the declarations
+ * of the built program. Throws if one of them mentions a type of ours that no entry exports.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join, sep } from 'node:path';
@@ -44,7 +44,7 @@ function textOfAll(entries, project) {
   return [INTRODUCTION, ...sections].join('\n');
 }
 
-/** By name, in order. */
+/** Returns the exports of a file by their names, in the order of the names. */
 function exportsOf({ program, checker }, file) {
   const symbols = checker.getExportsOfModule(checker.getSymbolAtLocation(program.getSourceFile(file)));
   const resolved = symbols.map((symbol) => [symbol.name, original(checker, symbol)]);

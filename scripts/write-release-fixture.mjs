@@ -17,7 +17,7 @@ import { isMain, root } from './run.mjs';
 
 const require = createRequire(import.meta.url);
 const KEY = 'a-key-for-tests-that-is-long-enough';
-/** Milliseconds from the proposal to its expiry, which happens in the program that opens the file. */
+/** Milliseconds from the proposal of the last decision to its expiry: it expires in the program that opens the file. */
 const LEFT_OPEN = 60_000;
 /** The rate limit is high, as the script polls: on PostgreSQL until the lease of the killed process is over. */
 const SETTINGS = {
@@ -176,7 +176,7 @@ async function makeHistory(databaseUrl) {
   await kill(first);
   const second = await startProgram(databaseUrl);
   const later = requestsTo(second.url);
-  // On PostgreSQL the first is known to have ended when its lease is over, after a minute.
+  // On PostgreSQL the second program takes over when the lease of the first is over, after a minute.
   while ((await later(200, 'GET', 'executions?outcome=interrupted')).total === 0) await sleep(500);
   await decide(later, agents);
   await hang(later);
@@ -214,7 +214,7 @@ async function writePostgres(file, server) {
   }
 }
 
-/** Without comments, and without what only psql understands. */
+/** Removes the comments, and the commands that only psql understands. */
 function sqlOf(dump) {
   return dump.replace(/^(?:--.*|\\.*|SET transaction_timeout.*)\n/gm, '').replace(/\n{2,}/g, '\n');
 }

@@ -1,7 +1,7 @@
 /**
- * Prints the bill of materials of what runs in production, the console's bundle included, from the lockfiles, as
- * CycloneDX JSON. npm generates it for all packages, since `--omit dev` leaves out those that development needs as
- * well; the others are removed here.
+ * Prints the bill of materials of production, including the console's bundle, from the lockfiles, as CycloneDX JSON.
+ * npm generates it for all packages, and this program removes those of development: npm's `--omit dev` would also leave
+ * out packages that production and development need.
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -27,7 +27,10 @@ function formerLicences(folder, name) {
   return licenses.map(({ type }) => ({ license: { id: type } }));
 }
 
-/** A package needed in production is not optional just because development needs it too. */
+/**
+ * Removes npm's mark of a development package: a package that production needs is required even if development needs
+ * it, too.
+ */
 function withoutMark(component) {
   const properties = component.properties.filter(({ name }) => name !== DEVELOPMENT);
   const isMarked = properties.length < component.properties.length;
@@ -50,7 +53,7 @@ function billOf(folder) {
   return bill;
 }
 
-/** The bill as an object: the installed packages, and those in the bundle of the console. */
+/** Returns the bill as an object: the installed packages, and those in the bundle of the console. */
 export function billOfMaterials() {
   const [bill, bundled] = ['.', 'console'].map(billOf);
   const own = bill.metadata.component['bom-ref'];
@@ -60,13 +63,13 @@ export function billOfMaterials() {
   const known = new Set([own, ...bill.components.map((found) => found['bom-ref'])]);
   const needs = new Map();
   for (const { ref, dependsOn } of [...bill.dependencies, ...bundled.dependencies]) {
-    // The service is what needs the bundle.
+    // The service needs the packages of the bundle.
     const user = ref === inBundle ? own : ref;
     if (known.has(user))
       needs.set(user, [...(needs.get(user) ?? []), ...dependsOn.filter((other) => known.has(other))]);
   }
   bill.dependencies = [...needs].map(([ref, dependsOn]) => ({ ref, dependsOn: [...new Set(dependsOn)] }));
-  // npm takes the name of the folder.
+  // npm writes the name of the folder here.
   bill.metadata.component.name = readJson('package.json').name;
   return bill;
 }
