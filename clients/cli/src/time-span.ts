@@ -6,7 +6,7 @@ const SECONDS = [604_800, 86_400, 3_600, 60, 1];
 /** A duration in weeks, days, hours, minutes and seconds as ISO 8601 writes it (`P7D`, `PT12H`), in milliseconds. */
 export function timeSpan(text: string): number {
   const match = SPAN.exec(text);
-  if (match === null) throw new InvalidArgumentError('Expected a duration, for example P7D or PT12H.');
+  if (match === null) throw new InvalidArgumentError('Expected a duration such as P7D or PT12H.');
   const parts: readonly (string | undefined)[] = match.slice(1);
   return parts.reduce((sum, part, index) => sum + Number(part ?? 0) * (SECONDS[index] ?? 0) * 1000, 0);
 }

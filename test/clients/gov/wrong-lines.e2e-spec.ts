@@ -18,7 +18,7 @@ describeOnSqlite('A wrong command line of gov', () => {
     ['stop', 'gov stop needs --reason <text>.'],
     ['stop --reason', 'The option --reason <text> of gov stop needs a value.'],
     ['show --jsn x', 'gov show has no option --jsn. Did you mean --json?'],
-    ['audit --limit x', "Option '--limit <number>' argument 'x' is invalid. Expected a whole number, for example 50."],
+    ['audit --limit x', "Option '--limit <number>' argument 'x' is invalid. Expected a whole number, such as 50."],
     ['mcp --ask kind:robot', 'The subject "kind:robot" must be one of kind:machine, kind:human'],
   ])('is refused in one line that says what is right: %s', async (line, expected) => {
     const { exitCode, output, errors } = await gov(line.split(' '), { environment: {} });

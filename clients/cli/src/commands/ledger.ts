@@ -96,5 +96,5 @@ function lineOf({ timestamp, action, subjectId, agentId, actor, outcome }: Audit
 
 function sequence(text: string): number {
   if (/^\d{1,15}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError('Expected the sequence of an entry, for example 42, or 0.');
+  throw new InvalidArgumentError('Expected the sequence of an entry, such as 42, or 0.');
 }

@@ -69,6 +69,6 @@ export function listed(text: string): string[] {
 }
 
 export function wholeNumber(text: string): number {
-  if (!/^\d{1,4}$/.test(text)) throw new InvalidArgumentError('Expected a whole number, for example 50.');
+  if (!/^\d{1,4}$/.test(text)) throw new InvalidArgumentError('Expected a whole number, such as 50.');
   return Number(text);
 }

@@ -178,7 +178,7 @@ function parseEvent(text: string): Partial<HookEvent> {
   } catch {
     // The error below covers it.
   }
-  throw new TypeError('Expected the JSON of a hook on standard input.');
+  throw new TypeError('Standard input is not the JSON of a hook.');
 }
 
 function eventOf(text: string): HookEvent {

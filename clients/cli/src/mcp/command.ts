@@ -67,7 +67,7 @@ function withTargets(command: Command): Command {
 
 function serverUrl(text: string): URL {
   if (isServerUrl(text)) return new URL(text);
-  throw new InvalidArgumentError('Expected a URL, for example https://tools.example.com/mcp.');
+  throw new InvalidArgumentError('Expected a URL, such as https://tools.example.com/mcp.');
 }
 
 /** Subjects after `--ask`, each separately. @throws InvalidArgumentError for one that can match nobody */
