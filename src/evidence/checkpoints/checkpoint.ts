@@ -37,7 +37,8 @@ export function checkpointLabel({ size, rootHash }: TreeHead): string {
 }
 
 /**
- * Parses a checkpoint; returns the fault, as the end of a sentence, if the text is none. Ignores lines after the third.
+ * Parses a checkpoint. If the text is not a checkpoint, returns the fault as the end of a sentence. Ignores lines after
+ * the third.
  */
 export function parseCheckpoint(text: string): SignedCheckpoint | string {
   const note = parseNote(text);

@@ -19,7 +19,7 @@ export type LogSettings = Pick<
 export class CheckpointFiles {
   /** File of the last checkpoint that was signed. */
   readonly checkpoint: string;
-  /** Files in which earlier versions, or processes with a previous key, have stored it. */
+  /** Files in which earlier versions of the service, or processes with a previous key, stored the checkpoint. */
   readonly earlierCheckpoints: readonly string[];
   /** Lock that is held while a checkpoint is written; null if no other process writes one there. */
   readonly lock: string | null;
@@ -97,7 +97,7 @@ export class StoredCheckpoint {
 
   /**
    * Stores a checkpoint, unless another process has stored a later one. Calls run one at a time; otherwise an earlier
-   * one could overwrite a later one.
+   * checkpoint could overwrite a later one.
    */
   async keep({ text, size }: Pick<IssuedCheckpoint, 'text' | 'size'>): Promise<void> {
     const { lock } = this.files;

@@ -33,7 +33,7 @@ interface FileSubject {
   /** Member of the file that names the record. */
   readonly member: 'decisionId' | 'executionId';
   readonly id: string;
-  /** Ids of the records all of whose entries the checkpoint must cover. */
+  /** Ids of records; the checkpoint must cover all their entries. */
   readonly ids: readonly string[];
   /** Decision, if the file is about a change. */
   readonly change: Decision | null;
@@ -106,7 +106,7 @@ export class DecisionFiles {
     const sequences = new Set(entries.map(({ sequence }) => sequence));
     for (const agent of evidence.agents) {
       signal.throwIfAborted();
-      sequences.add(await this.sequenceOf(agent));
+      sequences.add(await this.sequenceOfAgent(agent));
     }
     if (change !== null) for (const sequence of await this.sequencesOfChange(change)) sequences.add(sequence);
     for (const stop of evidence.stops)
@@ -117,7 +117,8 @@ export class DecisionFiles {
     const passkeys = await Promise.all(
       [...decisionIds].map((decisionId) => this.passkeysOf(decisionId, checkpoint.size)),
     );
-    for (const record of [...evidence.records, ...passkeys.flat()]) sequences.add(await this.placeOf(record, signal));
+    for (const record of [...evidence.records, ...passkeys.flat()])
+      sequences.add(await this.sequenceOfRecord(record, signal));
     const rules = await this.policies.rules(withRules(evidence.rules, change?.rules ?? null), signal);
     const inOrder = [...sequences].sort((one, other) => one - other);
     return { subject, checkpoint, sequences: inOrder, made: change?.made ?? null, rules };
@@ -136,7 +137,8 @@ export class DecisionFiles {
   }
 
   /**
-   * Returns all entries about the subject and its decision, and a checkpoint that covers them: the last one if it does.
+   * Returns all entries about the subject and its decision, and a checkpoint that covers them: the last checkpoint if
+   * possible, otherwise a new one.
    */
   private async covered(
     { ids }: FileSubject,
@@ -161,7 +163,7 @@ export class DecisionFiles {
 
   /**
    * Adds the entries about all records on which the decision rests, directly or indirectly, because they are needed to
-   * recompute it. For a run that names more and more earlier executions, the file has the first ones.
+   * recompute it. Of a long chain of earlier executions, the file has the first {@link MAX_RECORDS} records.
    */
   private async withReached(
     { id }: FileSubject,
@@ -214,8 +216,8 @@ export class DecisionFiles {
     return entries;
   }
 
-  /** Returns the sequence of the entry that left the agent as it counted. */
-  private async sequenceOf({ agentId, revision, sequence }: NamedAgent): Promise<number> {
+  /** Returns the sequence of the entry that made the named revision of the agent. */
+  private async sequenceOfAgent({ agentId, revision, sequence }: NamedAgent): Promise<number> {
     const then = await this.past.stateAt(AGENT, agentId, sequence - 1);
     if (then?.record.revision === revision) return then.since;
     throw new Error(
@@ -223,8 +225,8 @@ export class DecisionFiles {
     );
   }
 
-  /** Returns the sequence of the entry by which a record came to count. */
-  private async placeOf({ id, actions, sequence: before }: NamedRecord, signal: AbortSignal): Promise<number> {
+  /** Returns the sequence of the entry that created a record. */
+  private async sequenceOfRecord({ id, actions, sequence: before }: NamedRecord, signal: AbortSignal): Promise<number> {
     const entries = await this.entriesAbout(id, signal);
     const first = entries.find(({ action }) => actions.includes(action));
     // Refused before anything is sent; later, the response could only be cut short.
@@ -261,7 +263,7 @@ export class DecisionFiles {
     yield `],"rules":${canonicalJson(rules.sets as unknown as JsonValue)}}`;
   }
 
-  /** @param made entries that a change has made; it may have erased contents of its own entries */
+  /** @param made range of the entries that the change made, whose contents it may have erased itself */
   private async provenEntry(
     sequence: number,
     checkpoint: IssuedCheckpoint,

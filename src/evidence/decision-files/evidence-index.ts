@@ -16,7 +16,7 @@ export interface NamedAgent {
 /** Another record that an entry names as examined. */
 export interface NamedRecord {
   readonly id: string;
-  /** Actions of the entry by which it came to count. */
+  /** Possible actions of the entry that created the record. */
   readonly actions: readonly string[];
   /** Sequence of the entry that names it. */
   readonly sequence: number;
@@ -59,6 +59,7 @@ export function isErasing({ action, subjectType }: Pick<ParsedListedEntry, 'acti
 }
 
 /**
+ * Returns the evidence that deciding entries name.
  * @param what subject of the entries, for messages
  * @param people person on whose behalf each execution is, if registered
  * @throws CONTENT_ERASED; CONFLICT if a decision precedes the entries that record its basis
@@ -82,7 +83,7 @@ export function evidenceNamedIn(
     const { v, sequence, action, subjectId, agentId, details, erased } = entry;
     if (erased !== null || details === null) throw contentErased(what, erased ?? sequence);
     if (isErasing(entry)) throw contentErased(action === 'grant.erased' ? 'the grant that served it' : what, sequence);
-    // A change may change those who approved it, so what counted is how they were before its first entry.
+    // A change may alter its own approvers, so they count as they were before its first entry.
     if (action === 'decision.change_made') noteAgents(approversIn(details), Number(details['firstSequence']));
     if (!DECIDING.has(action)) continue;
     const { rules: hash, stopId } = details;

@@ -28,7 +28,7 @@ export class Erasure {
   @ApiProperty({ example: sampleId('ers') })
   readonly id!: string;
 
-  /** Sequence of `erasure.begun` as well. */
+  /** Sequence of the entry `erasure.begun`. */
   @Index({ unique: true })
   @Column('bigint')
   readonly createdSequence!: number;
@@ -46,7 +46,10 @@ export class Erasure {
   @ApiProperty({ format: 'date-time', example: '2026-11-20T06:18:03.123Z' })
   readonly createdAt!: string;
 
-  /** Null until everything is erased, like the following columns. Not hashed: `erasure.completed` has the same. */
+  /**
+   * Null until everything is erased, like the following columns. Not hashed, because the entry `erasure.completed`
+   * holds the same values.
+   */
   @Column('text', { nullable: true })
   @ApiNullableTime('When everything was erased; until then null, as are the counts.')
   readonly completedAt!: string | null;

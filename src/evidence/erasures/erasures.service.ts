@@ -154,7 +154,7 @@ export class ErasuresService implements OnModuleInit {
   }
 }
 
-/** Adds the subject, and the records that are erased with it. */
+/** Adds the subject, and the records that are erased with it, to `targets`. Returns the status of the subject. */
 async function find(
   transaction: ServiceTransaction,
   { type, id }: ErasureSubject,
@@ -185,7 +185,7 @@ async function findEntity(
   return 'there';
 }
 
-/** Somebody may have put erased contents back, so they are erased again. */
+/** Empties the entries about erased subjects again, because somebody may have put their contents back. */
 async function takeAgain(transaction: ServiceTransaction, erased: readonly ErasureSubject[]): Promise<void> {
   const decisions = erased.flatMap(({ type, id }) => (type === 'decision' ? id : []));
   const grants = await grantsOf(transaction, decisions);
@@ -199,10 +199,7 @@ function newestOf(statuses: readonly SubjectStatus[]): string | undefined {
   return ids.sort().at(-1);
 }
 
-/**
- * Adds an execution together with the decision that was made about it. The decision that refused it may be about
- * another.
- */
+/** Returns an execution and the decision about it. The decision that refused an execution may be about another one. */
 async function pairOf(
   transaction: ServiceTransaction,
   type: 'execution' | 'decision',
@@ -220,8 +217,8 @@ async function pairOf(
 }
 
 /**
- * Cancels open records: what waits in a backup was settled after the backup was made. The start ends its running
- * executions.
+ * Cancels open records: records that wait in a backup were settled after the backup was made. The start of the service
+ * ends running executions.
  */
 function cancelOpen(transaction: ServiceTransaction, targets: ErasureTargets, reason: string): void {
   const { now } = transaction;

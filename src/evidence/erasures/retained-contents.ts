@@ -11,7 +11,7 @@ import { byId } from '../../ledger/kinds/lookup';
 import { isUnsettled } from './erased-records';
 import { eraseDecisions, eraseExecution } from './erasures.service';
 
-/** Average milliseconds between checks, so that there is at least one a minute. */
+/** Average milliseconds between checks; short enough for at least one check per minute. */
 const INTERVAL_MS = 20_000;
 /** Most executions and decisions of one commit. */
 const MAX_RECORDS = 200;

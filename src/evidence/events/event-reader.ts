@@ -48,7 +48,7 @@ export class EventReader {
       const bytes = chunk.bytes(this.filter);
       this.position = Math.max(this.position, chunk.last);
       if (bytes.length > 0) this.stream.send(bytes);
-      // The sockets first take what was written before.
+      // Lets the sockets take the data that was written before.
       await nextTurn();
     }
   }

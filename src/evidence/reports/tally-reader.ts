@@ -43,14 +43,14 @@ const COUNT_CREATED = `SELECT ${OTHERS.map((table) => `${CREATED(table)} AS "${t
 export type Others = Readonly<Record<(typeof OTHERS)[number], number>>;
 
 /** Sequences of the ledger: the first of a period, and the first after it. */
-interface Places {
+interface SequenceRange {
   readonly first: number;
   readonly end: number;
 }
 
 type AlikeRow = AlikeExecutions & { readonly name: string; readonly last: number };
 
-/** Reads the counted records in slices, between which others are served. */
+/** Reads the counted records in slices, between which other requests are served. */
 @Injectable()
 export class TallyReader {
   constructor(
@@ -62,7 +62,7 @@ export class TallyReader {
   /** Returns the counts of the spans of a run, in their order. */
   async count(run: SpanRun, signal: AbortSignal): Promise<Tally[]> {
     const tallies = new Map(run.map(({ name }) => [name, new Tally()]));
-    const sequences = await this.placesOf({ from: run[0].from, to: run.at(-1)?.to ?? run[0].to });
+    const sequences = await this.sequencesIn({ from: run[0].from, to: run.at(-1)?.to ?? run[0].to });
     await this.countExecutions(tallies, sequences, signal);
     await this.countDecisions(tallies, sequences, signal);
     return [...tallies.values()];
@@ -80,25 +80,25 @@ export class TallyReader {
 
   /** Stops, erasures and grants made in a period. */
   async others(period: Period): Promise<Others> {
-    const { first, end } = await this.placesOf(period);
+    const { first, end } = await this.sequencesIn(period);
     const [counts] = await this.database.chain.all<Others>(COUNT_CREATED, [first, end]);
     if (counts === undefined) throw new Error('A query without a table returned no row.');
     return counts;
   }
 
-  private async placesOf({ from, to }: Period): Promise<Places> {
+  private async sequencesIn({ from, to }: Period): Promise<SequenceRange> {
     const afterAll = (await this.counters.headSequence()) + 1;
-    const placeOf = async (moment: number): Promise<number> => {
+    const firstSince = async (moment: number): Promise<number> => {
       const at = new Date(moment).toISOString();
       const [entry] = await this.database.chain.all<{ sequence: number }>(FIRST_SINCE, [at]);
       return entry?.sequence ?? afterAll;
     };
-    return { first: await placeOf(from), end: await placeOf(to) };
+    return { first: await firstSince(from), end: await firstSince(to) };
   }
 
   private async countExecutions(
     tallies: ReadonlyMap<string, Tally>,
-    { first, end }: Places,
+    { first, end }: SequenceRange,
     signal: AbortSignal,
   ): Promise<void> {
     for (let after = first - 1, more = true; more;) {
@@ -113,15 +113,15 @@ export class TallyReader {
         after = Math.max(after, row.last);
       }
       more = read === SLICE;
-      // Leaves the processor to others for as long as this slice took. There is a maximum, because a slice that waits
-      // for a slow disk has already left it to them.
+      // Leaves the processor to other work for as long as this slice took. There is a maximum, because a slice that
+      // waited for a slow disk has not used the processor.
       if (more) await sleep(Math.min(performance.now() - began, MAX_PAUSE_MS));
     }
   }
 
   private async countDecisions(
     tallies: ReadonlyMap<string, Tally>,
-    { first, end }: Places,
+    { first, end }: SequenceRange,
     signal: AbortSignal,
   ): Promise<void> {
     const upTo: Condition = { column: 'createdSequence', comparison: 'atMost', value: end - 1 };

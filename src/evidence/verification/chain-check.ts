@@ -108,7 +108,7 @@ export class ChainCheck {
 interface RecomputedTree {
   readonly size: number;
   readonly rootHash: TreeHash;
-  /** Expected value in the head record. */
+  /** The value that the head record should have. */
   readonly frontier: string;
   /** Stored subtrees that the last entries have completed. */
   readonly completed: readonly TreeNode[];

@@ -25,7 +25,7 @@ const CHUNK_ROWS = 1_000;
 /** Most rows whose lists, which may be long, one statement reads. */
 const CHUNK_LISTS = 100;
 
-/** Sequence before the first that drivers do not round. */
+/** The integer just below those that drivers read exactly. */
 const BEFORE_ALL = Number.MIN_SAFE_INTEGER - 1;
 
 /** The head record, with the values that it should have. */
@@ -257,7 +257,7 @@ const MAX_NAMES = 100_000;
 /** True if a name belongs to the compared part. */
 type IsInPart = (name: string) => boolean;
 
-/** Compares names in as many parts as memory requires, given as many names as there are rows. */
+/** Compares names in as many parts as memory requires. @param rows chunks with one row for each name */
 async function* inParts<Chunk>(
   rows: AsyncGenerator<readonly unknown[]>,
   compare: (isInPart: IsInPart) => AsyncGenerator<Chunk>,
@@ -333,7 +333,7 @@ interface StoredSumRow {
 function storedSums(connection: SqlConnection): AsyncGenerator<StoredSumRow[]> {
   return chunksOf(async (last) => {
     const { sum, window, key } = last ?? { sum: '', window: '', key: '' };
-    // SQLite allows bytes, which sort after all texts.
+    // SQLite allows bytes, which sort after all texts: no text follows.
     return typeof sum === 'string' ? connection.all<StoredSumRow>(SELECT, [sum, window, key]) : [];
   });
 }

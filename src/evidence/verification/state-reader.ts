@@ -33,19 +33,20 @@ const OF_LAST = [
   ...(['sequence', 'subjectType', 'v', 'stateSalt', 'stateHash', 'timestamp', 'entityId'] as const),
   ...(['agentId', 'actorType', 'actorId'] as const),
 ];
-/**
- * Columns of the ledger read with each live record: those of the last entry; the entry that created it, or null; the
- * details of the last one, if the kind needs them; whether its owner was removed, and whether the record is then still
- * to be deleted; whether the record whose columns it repeats has these values; and the items of its lists by which
- * filters find it, each with the sequence at which it is listed.
- */
+/** Columns of the ledger that are read with each live record: those of its last entry, and the following. */
 const ENTRY_COLUMNS = [
   ...OF_LAST,
+  /** Sequence of the first entry about the record; null if there is none. */
   'firstSequence',
+  /** Details of the last entry, if the kind needs them. */
   'details',
+  /** 1 if the last entry about the owner removed it. */
   'ownerRemoved',
+  /** 1 if the record was removed with its owner, and is still to be deleted. */
   'leftovers',
+  /** 1 if the columns that the record repeats from another one have the same values there. */
   'repeated',
+  /** Items of the record's lists by which filters find it, each with the sequence at which it is listed. */
   'items',
 ] as const;
 type EntryColumn = (typeof ENTRY_COLUMNS)[number];
@@ -165,7 +166,7 @@ function itemsIn(text: SqlValue): SqlValue[][] {
   return isStoredText(text) ? (JSON.parse(text) as SqlValue[][]) : [[null]];
 }
 
-/** Returns a column name that no record has. */
+/** Returns the name of a ledger column in the result; no column of a record has such a name. */
 function entryColumnName(name: EntryColumn): string {
   return `ledger.${name}`;
 }
@@ -194,7 +195,7 @@ function liveExtentSql({ table, columns }: RecordCodec, dialect: Dialect): strin
   );
 }
 
-/** SQL for items; those that JSON cannot represent become null, which is no item. */
+/** SQL for list items. An item that JSON cannot represent becomes null, which no record lists. */
 const READABLE_ITEMS =
   `SELECT CASE WHEN ${IS_TEXT_ITEM} THEN "item" END AS "item", ` +
   `CASE WHEN ${IS_LISTED_SEQUENCE} THEN "createdSequence" END AS "createdSequence" FROM ${quoteName(LIST_ITEMS)}`;
@@ -259,7 +260,10 @@ export function missingRecordsSql(codecs: readonly RecordCodec[]): string {
   );
 }
 
-/** SQL for which of the ids in a JSON array of one-element arrays were removed, by their last entries. */
+/**
+ * SQL that selects the removed ones among the ids in a JSON array of one-element arrays: their last entries left no
+ * state.
+ */
 export function removedAmongSql(dialect: Dialect): string {
   const id = dialect.jsonAt(0, { name: 'id', type: 'text' });
   return (

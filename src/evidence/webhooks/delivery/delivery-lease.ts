@@ -13,7 +13,7 @@ export const RENEWAL = 2_000;
  */
 const MARGIN = 1_000;
 
-/** Time of the server's clock in milliseconds, because those of the machines may differ. */
+/** Time of the server's clock in milliseconds, because the clocks of the machines may differ. */
 const NOW = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint';
 const HOLD =
   `INSERT INTO "webhook_leases" AS lease ("id", "holder", "term", "until") VALUES (1, $1, 1, ${NOW} + ${LEASE}) ` +
@@ -40,7 +40,7 @@ export class DeliveryLease {
 
   /** Renews the lease, or takes it over once it has lapsed. Returns its term; null if another process holds it. */
   async hold(): Promise<number | null> {
-    // The lease is valid from before the request, however late the response is.
+    // The lease counts from before the request, even if the response is late.
     const begun = steadyTime();
     const { sideConnection, isShared, processId } = this.database;
     const [lease] = isShared ? await sideConnection.all<{ term: number }>(HOLD, [processId]) : [{ term: 1 }];

@@ -92,7 +92,7 @@ export class EndpointDelivery {
     await this.ended;
   }
 
-  /** ISO 8601. */
+  /** The current time in ISO 8601. */
   private get time(): string {
     return new Date(this.means.now()).toISOString();
   }
@@ -115,7 +115,7 @@ export class EndpointDelivery {
     }
   }
 
-  /** Returns the next entry that concerns the endpoint; null if there may be one at the next call. */
+  /** Returns the next entry that concerns the endpoint; null if only the next call may find one. */
   private async next(): Promise<ParsedListedEntry | null> {
     const entry = this.entries.shift();
     if (entry !== undefined) return (await this.means.bodies.isForChannel(this.webhook, entry)) ? entry : null;

@@ -80,7 +80,7 @@ export class EndpointEntries {
     const { entries, last, isFull } = await this.sources.live.readAfter(this.read, this.over);
     const change = entries.find(({ subjectId, sequence }) => subjectId === webhookId && sequence > this.filterAt);
     this.accept(entries, last, change?.sequence ?? Infinity);
-    // Far behind, only entries that the filter selects are read.
+    // If the endpoint is far behind, the database selects its entries by the filter.
     this.isLive = !this.isAtChange && !isFull;
   }
 

@@ -17,8 +17,8 @@ import { type DeliveryMeans, type DeliveryOutcome, EndpointDelivery } from './en
 import { type DeliveryPosition, DeliveryProgressStore, NO_FAILURES, writeWhile } from './delivery-position-store';
 import { type Attempt, WebhookSender } from './webhook-sender';
 
-/** Webhooks read at once. */
-const CHUNK = 100;
+/** Number of webhooks read at once. */
+const CHUNK_SIZE = 100;
 
 /**
  * Delivers audit entries to the endpoints of webhooks, each at its own pace. Of several processes, the one with the
@@ -143,7 +143,7 @@ export class WebhookDispatcher implements OnApplicationBootstrap, OnModuleDestro
 
   private async all(): Promise<readonly Webhook[]> {
     const all: Webhook[] = [];
-    for await (const chunk of this.records.chunks(WEBHOOK, [], CHUNK)) all.push(...chunk);
+    for await (const chunk of this.records.chunks(WEBHOOK, [], CHUNK_SIZE)) all.push(...chunk);
     return all;
   }
 
@@ -189,7 +189,8 @@ export class WebhookDispatcher implements OnApplicationBootstrap, OnModuleDestro
     return this.ledger.withLookups(byId(WEBHOOK, id)).write(SYSTEM_CALLER, async (transaction) => {
       const webhook = await transaction.find(WEBHOOK, id);
       if (webhook?.status !== 'active') return;
-      // Callers set the position in commands. An earlier one is visible here; a later one sees this write.
+      // Callers set the position in commands. The position of an earlier command is visible here; a later command sees
+      // this write.
       const stored = await this.store.find(id);
       if (stored?.epoch !== epoch || stored.term !== term) return;
       // The response of another URL does not count for this one.

@@ -133,11 +133,12 @@ function keyName(actor: Decision['actor']): string {
   return actor === null || actor.id === 'env' ? "the operator's key" : `the key ${actor.id}`;
 }
 
-/** Actions of entries with buttons in their message: the decision has come to wait for people. */
+/** Actions of entries whose message has buttons, because the decision now waits for people. */
 const PROMPTING: ReadonlySet<string> = new Set(['decision.proposed', 'decision.escalated']);
 
 /**
- * True if the group named one of the subjects at the time: as text, with those of an escalation once it took effect.
+ * True if the group named one of the subjects at the time, including the subjects of an escalation once it took effect.
+ * Subjects are compared as texts.
  */
 function namesOneOf({ subjects, escalate }: ApproverGroup, approvers: readonly string[], time: string): boolean {
   const isEscalated = escalate?.at !== undefined && escalate.at <= time;
