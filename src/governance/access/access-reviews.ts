@@ -16,8 +16,8 @@ const REVIEWED = 'agent.access_reviewed';
 const DAY = 24 * 60 * 60 * 1000;
 /** Most agents that are listed. */
 const MAX_LISTED = 100;
-/** Agents whose reviews are read at once. */
-const CHUNK = 100;
+/** Number of agents whose reviews are read at once. */
+const CHUNK_SIZE = 100;
 
 /** Who reviewed the access of an agent last, and when. */
 export type LastReview = Pick<AccessResponse, 'reviewedBy' | 'reviewedAt'>;
@@ -63,7 +63,7 @@ export class AccessReviews {
     await this.policies.catchUp();
     const { rules } = this.policies;
     const data: UnreviewedAgentsResponse['data'][number][] = [];
-    const range = { conditions: [], order: 'desc', position: null, atOnce: CHUNK } as const;
+    const range = { conditions: [], order: 'desc', position: null, atOnce: CHUNK_SIZE } as const;
     for await (const agents of this.records.columns(AGENT, ['name', 'revision'], range, caller)) {
       const reviews = await this.entries.lastOfEach(
         REVIEWED,

@@ -23,7 +23,7 @@ interface Changes {
   readonly reason: string | null;
 }
 
-/** Finds what an agent may do, from a plan from nothing to the policies in force, for this agent. */
+/** Finds what an agent may do: the effects on this agent of a plan from an empty set to the policies in force. */
 @Injectable()
 export class AccessService {
   constructor(

@@ -133,9 +133,9 @@ export type CurrentAgent = () => Agent | undefined;
 const MAX_CHANGED = 10_000;
 
 /**
- * Knows without a query which agents are suspended, for every request with a key bound to an agent, and how agents have
- * changed lately: for each stream and each waiting request of a token, the service checks several times a second
- * whether the token may still act as its agent.
+ * Knows without a query which agents are suspended, and how agents have changed lately. Every request with a key bound
+ * to an agent needs the former. The service checks the latter several times a second for each stream and each waiting
+ * request of a token, because the token may no longer act as its agent.
  */
 @Injectable()
 export class AgentCache implements OnModuleInit {

@@ -52,7 +52,7 @@ export class FourEyes implements OnApplicationBootstrap {
     );
   }
 
-  /** Notes a person whose token allows reviews; no record contains that. */
+  /** Remembers a person whose token allows reviews, because no record shows it. */
   noteToken({ actor, agentId, effectiveScopes, expiresAt }: Caller): void {
     if (!this.isOn || this.isAwake || actor.type !== 'token' || agentId === null) return;
     if (!effectiveScopes.has('review') || this.tokens.size >= MAX_TOKENS) return;

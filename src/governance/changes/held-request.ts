@@ -41,7 +41,7 @@ export function heldRequest(request: ServiceRequest, rule: SecondPersonRule): He
   if (emergency !== null && rule.canWait === true)
     throw invalidField(
       `header.${BREAK_GLASS_HEADER}`,
-      'must be left out: whoever is told of an emergency is changed in none',
+      'must be left out: this change waits even in an emergency, because it affects who is told of one',
     );
   return {
     rule,

@@ -2,18 +2,20 @@ import type { FillableGroups } from '../policies/approval/approver-groups';
 
 interface AbleReviewer {
   readonly agent: { readonly id: string };
-  /** In whose place it reviews: its own, or that of another person by a delegation. */
+  /** Agent in whose place the reviewer reviews: itself, or another person by a delegation. */
   readonly place: { readonly id: string };
-  /** The groups of the decision that it could fill. */
+  /** The groups of the decision that the reviewer could fill. */
   readonly fillable: FillableGroups;
 }
 
-/** Reviewers who could approve together: each once, and each place once. A place is offered to the first of them alone. */
+/**
+ * Reviewers who could approve together: each reviewer once, and each place once, by the first reviewer added for it.
+ */
 export class AbleReviewers {
   private readonly places = new Set<string>();
   private readonly byAgent = new Map<string, FillableGroups>();
 
-  /** The groups that each of them could fill. */
+  /** The groups that each reviewer could fill. */
   get groups(): Iterable<FillableGroups> {
     return this.byAgent.values();
   }

@@ -14,7 +14,7 @@ export function isExpired({ status, expiresAt }: Pick<Decision, 'status' | 'expi
   return status === 'proposed' && expiresAt !== null && expiresAt <= now;
 }
 
-/** Returns why nobody can review a decision at the moment; null if it can be reviewed. */
+/** Returns why a review conflicts with the state of the decision, or with an earlier review; null if it does not. */
 export function reviewConflict(
   decision: Decision,
   { approverId, placeId }: ReviewedPlace,
@@ -85,7 +85,7 @@ export function selfApproval(
   );
 }
 
-/** What was known of a review when it was sent. */
+/** Facts about a review as of the moment when it was sent. */
 export interface ReviewSource {
   /** Times of the emergencies without a review. */
   readonly emergencies: ReadonlySet<string>;
@@ -152,8 +152,8 @@ export function decisionTypeFault(type: string): string | undefined {
 }
 
 /**
- * Returns the decision after a review: a single rejection rejects, the last required approval approves. The review of an
- * emergency takes as many people either way.
+ * Returns the decision after a review: a single rejection rejects, the last required approval approves. The review of
+ * an emergency needs as many people to reject as to approve.
  */
 export function withReview(decision: Decision, review: Review): Decision {
   const reviews = [...decision.reviews, review];

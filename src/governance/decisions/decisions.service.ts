@@ -29,7 +29,7 @@ import { Database } from '../../ledger/database/database';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import type { ProposeDecisionRequest } from './dto/decision.requests';
 
-/** Decisions of this type are what agents ask people. */
+/** Type of the decisions by which agents ask people a question. */
 const QUESTION = 'question';
 /** Open questions of one agent. */
 const MAX_OPEN_QUESTIONS = 20;

@@ -21,7 +21,7 @@ import { challengeOf, keptSignature, type PasskeySignature, relyingParty } from 
 import { PASSKEY } from '../passkeys/passkey.entity';
 
 /**
- * Requires a key or token bound to the reviewer for some reviews: one that can act as any agent does not prove who
+ * Requires a key or token bound to the reviewer for some reviews: a key that can act as any agent does not prove who
  * reviewed.
  */
 @Injectable()

@@ -11,7 +11,7 @@ type DelegationGroups = ReadonlyMap<string, readonly Delegation[]>;
 @Injectable()
 export class ActiveDelegations implements OnModuleInit {
   private readonly active = new Map<string, Delegation>();
-  /** Active delegations of each person, by the person who made, and who received them; null after a change. */
+  /** Active delegations by the person who made them, and by the person who received them; null after a change. */
   private groups: Readonly<Record<'agentId' | 'to', DelegationGroups>> | null = null;
   /** Follows changes by other processes; must catch up before a question is answered. */
   readonly memory = new RowProjection<Delegation>({

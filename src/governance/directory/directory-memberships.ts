@@ -14,7 +14,10 @@ import type { ScimGroup } from './scim-schema';
 
 /** A PATCH or PUT of a group. */
 export interface GroupChange {
-  /** Gives the new members of the group, as it is in the command: another replica may have changed it since the request. */
+  /**
+   * Returns the new content of the group. Called with the group as it is in the command, because another replica may
+   * have changed the group since the request.
+   */
   readonly inputFor: (group: DirectoryGroup) => ScimGroup | Promise<ScimGroup>;
   readonly members: MemberChange;
   /** True if the request gives or removes the id in the directory, on which the roles of all members depend. */
@@ -76,7 +79,8 @@ export class DirectoryMemberships {
       const group = await this.rename(caller, id, inputFor);
       await this.leave(caller, group, leavers);
       await this.join(caller, group, newcomers);
-      // Compared even if the id stays: perhaps an earlier attempt has changed it, and failed before all roles followed.
+      // Roles are compared even if the id stays: perhaps an earlier attempt has changed it, and failed before all roles
+      // followed.
       if (namesExternalId) await this.roles.followAmong(await this.groups.membersOf(id));
       return group;
     });
@@ -144,7 +148,7 @@ export class DirectoryMemberships {
     });
   }
 
-  /** Lets the roles of people follow who join a group, or leave it, in the same command. */
+  /** Updates the roles of people who join a group, or leave it, in the same command. */
   private async followGroup(
     transaction: ServiceTransaction,
     group: DirectoryGroup,

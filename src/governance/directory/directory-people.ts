@@ -232,7 +232,10 @@ function withStatus(
   return transaction.update(AGENT, changed, { action, agentId: agent.id });
 }
 
-/** Removes rights of a person who comes back, except those from the directory: others must give theirs again. */
+/**
+ * Removes rights of a person who comes back, except those from the directory; whoever gave the others must give them
+ * again.
+ */
 async function withoutOldRights(transaction: ServiceTransaction, agent: Agent): Promise<Agent> {
   for (const passkey of await transaction.findAll(PASSKEY, { agentId: agent.id }))
     transaction.remove(PASSKEY, passkey, { action: 'passkey.removed', agentId: agent.id });

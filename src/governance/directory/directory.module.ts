@@ -25,7 +25,7 @@ const SHARED = [DirectoryGroups, DirectoryMemberships, DirectoryPeople, Director
 })
 export class DirectoryModule {}
 
-/** Provides SCIM 2.0, by which a directory sends them. Its routes are outside `/api/v1`. */
+/** Provides SCIM 2.0, by which a directory sends people and groups. Its routes are outside `/api/v1`. */
 @Module({
   imports: [DirectoryModule],
   controllers: [ScimUsersController, ScimGroupsController, ScimDiscoveryController],

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../core/json/json-value';
 import { listResponse } from './scim-responses';
 import { GROUP_SCHEMA, schemaDescriptions, USER_SCHEMA } from './scim-schema';
 
-/** Most users or groups in an answer. */
+/** Most users or groups in a response. */
 export const MAX_PAGE = 200;
 
 /** Describes the supported parts of the protocol. */

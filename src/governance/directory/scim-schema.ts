@@ -3,7 +3,10 @@ import { DomainError, scimFault, type ScimType } from '../../core/errors/domain-
 import type { JsonObject } from '../../core/json/json-value';
 import { type PatchOperation, plainBody } from './scim-input';
 
-/** The only file that uses the library, whose types are loose: it checks bodies by the schemas, and applies PATCH. */
+/**
+ * The only file that uses the library SCIMMY, whose types are loose: it checks bodies by the schemas, and applies
+ * PATCH.
+ */
 const { Attribute, SchemaDefinition, Schema } = Types;
 
 const ONE_ONLY = { uniqueness: 'server' } as const;

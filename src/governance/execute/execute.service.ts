@@ -118,8 +118,8 @@ export class ExecuteService {
   }
 
   /**
-   * Authorises an action. One that a grant covers, or that limits allow, needs no approval: its open requests are
-   * cancelled, so that the action is not done twice.
+   * Authorises an action. An action that a grant covers, or that limits allow, needs no approval: its open requests are
+   * cancelled, so that it is not done twice.
    */
   private async authorise(
     transaction: ServiceTransaction,

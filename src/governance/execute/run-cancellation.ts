@@ -6,14 +6,17 @@ import { cancelApproved, expireApproval, isApprovalOver } from '../executions/ex
 import { EXECUTION, type Execution } from '../executions/execution.entity';
 import type { ServiceTransaction } from '../../ledger/commands/ledger-transaction';
 
-/** Most executions of one request. */
+/** Most executions that one request cancels. */
 const MAX_CANCELLED = 1_000;
-/** Most characters of parameters of one request: each entry contains those of its execution. */
+/**
+ * Most characters of the parameters of all executions that one request cancels: each entry contains those of its
+ * execution.
+ */
 const MAX_CHARACTERS = 4 * 1024 * 1024;
 /** Executions read per statement; their parameters may be large. */
 const CHUNK = 5;
 
-/** Run, and bounds, of a cancellation. */
+/** The run to cancel, and the reason. */
 interface CancelledRun {
   readonly agentId: string;
   readonly run: string;

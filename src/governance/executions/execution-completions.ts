@@ -97,7 +97,8 @@ export class ExecutionCompletions {
       refusals.set(id, await this.recordReport(caller, id, outcome).then(() => null, refusalOf));
     };
     await Promise.all(redacted.filter(({ id }) => !largeIds.has(id)).map(take));
-    // Each takes many milliseconds. Together they would hold up the writes of everybody else for seconds.
+    // Each report on a large execution takes many milliseconds. Together they would hold up the writes of everybody
+    // else for seconds.
     for (const report of redacted) if (largeIds.has(report.id)) await take(report);
     return reports.map(({ id }) => refusals.get(id) ?? null);
   }
@@ -136,7 +137,7 @@ export class ExecutionCompletions {
     if (written.outcome !== outcome.outcome) {
       this.logger.error(
         { executionId: execution.id, ended: outcome.outcome },
-        `Another process took this one for ended and marked the execution as ${written.outcome}; that stays on record.`,
+        `Another process believed that this process had ended, and marked the execution as ${written.outcome}; that stays on record.`,
       );
     }
     return written;
@@ -149,7 +150,7 @@ export class ExecutionCompletions {
   }
 }
 
-/** @throws what is no refusal of the report itself */
+/** Returns an error if it refuses the report itself. @throws any other error */
 function refusalOf(error: unknown): DomainError {
   if (error instanceof DomainError && (error.code === 'NOT_FOUND' || error.code === 'CONFLICT')) return error;
   throw error;

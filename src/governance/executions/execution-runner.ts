@@ -90,8 +90,8 @@ export class ExecutionRunner implements BeforeApplicationShutdown {
   }
 
   /**
-   * Returns an execution whose handler another request runs, in any process, once it has stopped running. Returns its
-   * current state if the service stops before, or it takes far too long.
+   * Waits until an execution whose handler another request runs, in any process, is no longer running, and returns it.
+   * Returns its current state if the service stops first, or the handler takes far too long.
    */
   private async settled(execution: Execution): Promise<Execution> {
     if (execution.outcome !== 'running') return execution;

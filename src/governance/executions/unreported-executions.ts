@@ -13,7 +13,7 @@ const CHUNK = 100;
 /** Average polling interval in milliseconds; nobody waits for the end of an execution of the day before. */
 const INTERVAL_MS = 10_000;
 const FAILURE =
-  'Its gateway has not reported within a day what became of it: the gateway may have ended before it sent it, or lost its journal.';
+  'Its gateway did not report the outcome within a day: the gateway may have ended before it got the authorisation, or lost its journal.';
 
 type ReportedParts = Pick<Execution, 'outcome' | 'via' | 'createdAt' | 'approvedUntil'>;
 

@@ -84,7 +84,7 @@ function resourceAt({
   const scheme = SCHEMES.get(forwardedScheme.toLowerCase()) ?? '';
   const host = authority.toLowerCase().replace(DEFAULT_PORTS[scheme] ?? '', '');
   const [path = '', ...queries] = target.split('?');
-  // No resource ends in `/`, although a server may serve another one there than without it.
+  // No resource ends in `/`, although a server may serve something else with the `/` than without it.
   const url = `${scheme}://${host}${path}${path.endsWith('/') ? '-' : ''}`;
   const fault = targetFault(authority, target) ?? textFault(url, RESOURCE_ID);
   if (fault !== undefined) throw permissionDenied('resource_invalid', `The URL of the request ${fault}.`);

@@ -51,8 +51,8 @@ export function namedPeople({ principals }: Vouches, input?: PrincipalInput): st
 const NOT_VOUCHED = 'not_this_principal';
 
 /**
- * Returns the principal of a request: the one it names, if its caller vouches for that, or else the one of the caller's
- * token. Undefined for a person who does not exist.
+ * Returns the principal of a request: the principal that the request names, if its caller vouches for it, or else that
+ * of the caller's token. Undefined for a person who does not exist.
  * @param people existing agents among {@link namedPeople}
  * @throws PERMISSION_DENIED for a principal that the caller does not vouch for
  */

@@ -88,7 +88,7 @@ export class Permits implements OnModuleInit {
     const expiresAt = issuedAt + this.configuration.permitTtl / 1_000;
     if (Date.now() >= expiresAt * 1_000) return null;
     const { id, agentId, action, resourceType, resourceId, parameters, onBehalfOf } = execution;
-    // Parts are percent-encoded where they could be mistaken for others.
+    // `%` and `:` are encoded, so that nobody can mistake a part for two.
     const parts = [agentId, action, resourceType].map((part) => part.replaceAll('%', '%25').replaceAll(':', '%3A'));
     const authorisation = { actions: [action], resource_type: resourceType, identifier: resourceId };
     // RFC 7519, with `act` as in RFC 8693 and `authorization_details` as in RFC 9396.

@@ -89,7 +89,7 @@ export class ApproverWarnings {
     if (open.size === 0) return shortages;
     const count = async (agents: readonly PolicyAgent[]): Promise<void> => {
       const holders = await this.holders.among(isSigned ? agents.map(({ id }) => id) : []);
-      for await (const agent of yieldBetween(agents.filter((one) => isSeenFrom(team, one))))
+      for await (const agent of yieldBetween(agents.filter((agent) => isSeenFrom(team, agent))))
         for (const shortage of open) {
           shortage.count(agent, holders.has(agent.id));
           if (shortage.isOver) open.delete(shortage);

@@ -77,7 +77,10 @@ function ofTeamSql(team: string): string {
   return `("key" = '' OR "key" IN (SELECT "id" FROM "agents" WHERE "team" = ${team}))`;
 }
 
-/** SQL for the order, which needs no exact share: rounding affects only nearly equal ones. */
+/**
+ * SQL for the used sums of a limit. The share serves only to order them, so it need not be exact: rounding affects only
+ * nearly equal shares.
+ */
 function usedSql({ max }: PolicyLimit, index: number): string {
   const share = max > 0 ? `CAST("value" AS double precision) / ${max}` : '1';
   const [sum, window] = [`$${index * 2 + 1}`, `$${index * 2 + 2}`];

@@ -4,7 +4,7 @@ import { isReference } from './conditions/operand';
 import type { PolicyContent } from './policy-content';
 
 /** Paths to parameters, with the parts of a policy that use them. */
-type LookedAt = readonly (readonly [part: string, path: readonly string[]])[];
+type PathUses = readonly (readonly [part: string, path: readonly string[]])[];
 
 /**
  * Warns of parts of a policy that use a secret: policies see only its replacement.
@@ -14,13 +14,13 @@ export function secretWarnings(
   { conditions, limits }: Pick<PolicyContent, 'conditions' | 'limits'>,
   covers: (path: readonly string[]) => boolean,
 ): string[] {
-  const lookedAt: LookedAt = [
+  const pathUses: PathUses = [
     ...conditions.flatMap((condition, index) =>
       pathsOf(condition).map((path) => [`conditions[${index}]`, path] as const),
     ),
     ...limits.flatMap(({ of }, index) => (of === undefined ? [] : [[`limits[${index}]`, pathOf(of)] as const])),
   ];
-  return lookedAt.flatMap(([part, path]) => (covers(path) ? warningOf(part, path) : []));
+  return pathUses.flatMap(([part, path]) => (covers(path) ? warningOf(part, path) : []));
 }
 
 /** Returns the paths that a condition must see. `exists` may see a secret, but nothing within it. */

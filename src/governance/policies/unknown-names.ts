@@ -15,10 +15,10 @@ export const MAX_CAPABILITIES = 100_000;
 /** Most names that are compared to find a similar one: some seconds of work, divided into turns. */
 const MAX_COMPARISONS = 1_000_000;
 /** Most policies that a warning names. */
-const MAX_SUGGESTIONS = 3;
+const MAX_LISTED_POLICIES = 3;
 const PREFIXES = ['agent', 'role', 'kind'];
 const UNKNOWN_ACTION = 'an action that no agent is capable of and no other policy names';
-/** A name with fewer characters than the first may differ in one letter, with fewer than the second in none. */
+/** Names with fewer characters than `SHORT` may differ in one letter; those with fewer than `SHORTEST`, in none. */
 const SHORT = 5;
 const SHORTEST = 3;
 
@@ -53,14 +53,22 @@ export async function unknownNames(
 ): Promise<NameWarning[]> {
   const target = policies.filter(({ isAfter }) => isAfter);
   const coming = target.filter(({ isBefore }) => !isBefore);
-  const had = new Set<string>();
-  for await (const agent of yieldBetween(agents)) for (const text of textsOf(agent)) had.add(text);
-  const subjects = await groupInTurns(coming, (policy) => policy.subjects.filter((one) => isUnknown(one, had)));
-  const approvers = await groupInTurns(coming, (policy) => approversOf(policy).filter((one) => isUnknown(one, had)));
+  const namedTexts = new Set<string>();
+  for await (const agent of yieldBetween(agents)) for (const text of textsOf(agent)) namedTexts.add(text);
+  const subjects = await groupInTurns(coming, (policy) =>
+    policy.subjects.filter((name) => isUnknown(name, namedTexts)),
+  );
+  const approvers = await groupInTurns(coming, (policy) =>
+    approversOf(policy).filter((name) => isUnknown(name, namedTexts)),
+  );
   const subjectWarnings = [
-    ...(await warnings(subjects, had, { reasonOf: whatIs, most })),
+    ...(await warnings(subjects, namedTexts, { reasonOf: whatIs, most })),
     // Groups that nobody matches have a separate warning.
-    ...(await warnings(approvers, had, { reasonOf: (text) => `an approver, ${whatIs(text)}`, most, onlyMeant: true })),
+    ...(await warnings(approvers, namedTexts, {
+      reasonOf: (text) => `an approver, ${whatIs(text)}`,
+      most,
+      onlySimilar: true,
+    })),
   ];
   // Without registered agents, there would be a warning about every action.
   if (capabilities === null || agents.length === 0) return subjectWarnings;
@@ -77,11 +85,11 @@ function approversOf({ subjects, approval }: NamingPolicy): string[] {
   return approverSubjects.filter((subject) => subject !== PRINCIPAL && !subjects.includes(subject));
 }
 
-function isUnknown(subject: string, had: ReadonlySet<string>): boolean {
+function isUnknown(subject: string, namedTexts: ReadonlySet<string>): boolean {
   const pattern = parseSubject(subject);
   if (pattern.kind === 'other') return withRightPrefix(subject) !== null;
   const isName = pattern.kind === 'role' || pattern.kind === 'agent';
-  return isName && !had.has(subjectText(subject)) && subjectWarning(subject) === undefined;
+  return isName && !namedTexts.has(subjectText(subject)) && subjectWarning(subject) === undefined;
 }
 
 /**
@@ -107,7 +115,7 @@ async function unknownActions(
   capabilities: ReadonlySet<string>,
 ): Promise<ReadonlyMap<string, readonly NamingPolicy[]>> {
   // Subjects that are not agents need no capability.
-  const forAgents = coming.filter(({ subjects }) => subjects.some((one) => parseSubject(one).kind !== 'other'));
+  const forAgents = coming.filter(({ subjects }) => subjects.some((subject) => parseSubject(subject).kind !== 'other'));
   const patterns = new Set(forAgents.flatMap(({ actions }) => actions));
   const able = await overlapsIn(
     patterns,
@@ -135,7 +143,10 @@ interface ActionList {
   readonly actions: readonly string[];
 }
 
-/** Returns a test whether any list except one has an action, or a pattern, that overlaps with one of `patterns`. */
+/**
+ * Returns a function that is true for an action if a list, other than the list `except`, has an action or a pattern
+ * that overlaps with it. The action must be one of `patterns`.
+ */
 async function overlapsIn(
   patterns: ReadonlySet<string>,
   lists: readonly ActionList[],
@@ -156,19 +167,19 @@ interface WarningForm {
   readonly reasonOf: (text: string) => string;
   readonly most: number;
   /** True if only names that resemble a known one are warned of. */
-  readonly onlyMeant?: boolean;
+  readonly onlySimilar?: boolean;
 }
 
 async function warnings(
   unknown: ReadonlyMap<string, readonly NamingPolicy[]>,
   candidates: ReadonlySet<string>,
-  { reasonOf, most, onlyMeant = false }: WarningForm,
+  { reasonOf, most, onlySimilar = false }: WarningForm,
 ): Promise<NameWarning[]> {
   const compared = MAX_COMPARISONS / candidates.size;
   const nameWarnings: NameWarning[] = [];
   for (const [index, [text, policies]] of [...unknown].slice(0, most).entries()) {
     const near = withRightPrefix(text) ?? (index < compared ? await nearestOf(text, candidates) : null);
-    if (onlyMeant && near === null) continue;
+    if (onlySimilar && near === null) continue;
     const hint = near === null ? '.' : `: did you mean "${near}"?`;
     nameWarnings.push({ policies, sentence: `"${text}" is ${reasonOf(text)}${hint}` });
   }
@@ -192,8 +203,8 @@ export function isNameWarning(warning: string): boolean {
 
 /** Returns the warning as a plan shows it, for several policies. */
 export function planWarning({ policies, sentence }: NameWarning): string {
-  const more = policies.length - MAX_SUGGESTIONS;
-  const names = policies.slice(0, MAX_SUGGESTIONS).map(({ name, version }) => `${name} (version ${version})`);
+  const more = policies.length - MAX_LISTED_POLICIES;
+  const names = policies.slice(0, MAX_LISTED_POLICIES).map(({ name, version }) => `${name} (version ${version})`);
   return `${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}: ${sentence}`;
 }
 

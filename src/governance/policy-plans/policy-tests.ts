@@ -141,7 +141,10 @@ function withTeam(check: PermissionCheck, team: string | null): PermissionCheck 
   return 'agentId' in who ? { ...check, who: { ...who, team: who.team ?? team } } : check;
 }
 
-/** Lets an agent that is not registered yet use limits as any other, because they concern its future actions. */
+/**
+ * Gives an agent that is not registered an id: it may use limits as any other, because tests concern its future
+ * actions.
+ */
 function asOneOfMany(question: PermissionCheck): PermissionCheck {
   const { who } = question;
   return 'agentId' in who ? { ...question, who: { ...who, agentId: UNREGISTERED } } : question;

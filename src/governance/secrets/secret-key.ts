@@ -73,7 +73,7 @@ export class SecretKey implements OnModuleDestroy {
     return createHmac('sha256', this.key).update(canonicalJson(content)).digest();
   }
 
-  /** Ends the process once another one has accepted another key: replacements by this one would not be recognised. */
+  /** Ends the process once another process has accepted another key: replacements made here would not be recognised. */
   private beginChecks(database: Database): void {
     const proof = this.proof();
     const check = async (): Promise<void> => {

@@ -101,7 +101,7 @@ export class StopsController {
       const { active } = this.activeStops;
       // If the active stops are the same as before, there is nothing new to read.
       if (active === readOf) return undefined;
-      // A waiting request holds up no list: it takes a place among the lists being read for each reading.
+      // A waiting request delays no other list, because it passes the gate only for each reading.
       const newest = await this.gates.get('lists').run(client, page, { signal });
       const { data, total } = newest;
       // The tag excludes the cursor, which differs each time.

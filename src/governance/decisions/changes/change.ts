@@ -24,7 +24,7 @@ export function isChangeReview({ type, change }: ChangeDecision): boolean {
 /**
  * True if the agent may decide on a change. Only people may; an emergency is reviewed by another person, registered
  * before it. True for every agent if the decision is about no change.
- * @param emergencies times of the emergencies without a review: whom they registered decides on no change
+ * @param emergencies times of the emergencies without a review; people registered in them decide on no change
  */
 export function mayDecide(
   decision: ChangeDecision & Pick<Decision, 'proposedBy' | 'context'>,

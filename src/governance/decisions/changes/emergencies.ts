@@ -17,8 +17,8 @@ export function unreviewedEmergencies(transaction: LedgerTransaction): Promise<D
 }
 
 /**
- * Returns the times of the emergencies without a review. What an emergency made has its time; if something else has it
- * too, that is barred as long. Empty unless one of the decisions is about a change.
+ * Returns the times of the emergencies without a review. Whatever an emergency made has its time; a key or person that
+ * has the same time by chance is barred as well. Empty unless one of the decisions is about a change.
  */
 export async function emergencyTimes(
   records: RecordReader,

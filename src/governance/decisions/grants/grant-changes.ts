@@ -66,7 +66,7 @@ export function revokeGrant(transaction: LedgerTransaction, grant: Grant, reason
   return end(transaction, grant, 'revoked', { reason });
 }
 
-/** Grants that are over. */
+/** Ends active grants whose time is over. */
 export const DUE_GRANTS: DueRecords<Grant> = {
   kind: GRANT,
   settle: (transaction, grant) => {

@@ -30,7 +30,7 @@ import {
 /** Most rejections of an agent's action that are examined, the newest first. */
 const MAX_REJECTED_GRANTS = 100;
 const OF_REJECTED = ['resourceId', 'onBehalfOf', 'actionHash', 'decisionId'] as const;
-/** Grants read at once. */
+/** Number of grants read at once. */
 const CHUNK = 1_000;
 
 /** Something that finds decisions and agents: a command's transaction, or the reader. */
@@ -109,7 +109,7 @@ export class GrantFinder {
     requests: readonly (RequirementToCover | null)[],
     now: string,
   ): Promise<readonly (CoveringGrant | null)[]> {
-    const grants = await this.loadActive(requests.flatMap((one) => one?.request ?? []));
+    const grants = await this.loadActive(requests.flatMap((item) => item?.request ?? []));
     const rejections = new Map<string, readonly RejectedExecution[]>();
     /** Requests of a list share the default parameters, which may be long. */
     const hashes = new Map<JsonObject, string>();

@@ -24,7 +24,7 @@ const LIST: SchemaObject = {
   required: ['evaluations'],
   properties: { evaluations: { type: 'array', items: ITEM } },
 };
-const ASKED = {
+const EXAMPLE = {
   subject: { type: 'agent', id: 'reminder-bot' },
   action: { name: 'read' },
   resource: { type: 'document', id: 'reports/2026' },
@@ -51,7 +51,7 @@ export class AuthzenController {
     'Ask whether an action is allowed, as AuthZEN defines it',
     'Answered as evaluate would; nothing is recorded. Members that are not listed are ignored.',
   )
-  @bodyOf(AccessEvaluation, ASKED)
+  @bodyOf(AccessEvaluation, EXAMPLE)
   @Answers({ type: AccessDecisionResponse, description: 'The decision, and why.' })
   async evaluation(@Caller() caller: Caller, @Body() body: JsonObject): Promise<object> {
     return this.authzen.evaluation(caller, body);
@@ -65,7 +65,7 @@ export class AuthzenController {
     'All are answered by the same set of policies. Members next to the list are defaults for its items; a faulty item is ' +
       'answered in its place.',
   )
-  @bodyOf(AccessEvaluations, { ...ASKED, evaluations: [{}, { action: { name: 'delete' } }] })
+  @bodyOf(AccessEvaluations, { ...EXAMPLE, evaluations: [{}, { action: { name: 'delete' } }] })
   @Answers({
     schema: { anyOf: [LIST, DECISION] },
     description: 'The decisions in the order of the items; without a list, one decision.',

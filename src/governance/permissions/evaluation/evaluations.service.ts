@@ -124,7 +124,7 @@ export class Evaluations {
   }
 
   /**
-   * Allows an action that requires an approval if execute would use a grant instead. Reads nothing unless an answer
+   * Turns an answer that requires an approval into `allow` if execute would use a grant. Reads nothing unless an answer
    * requires an approval. @param answers answers in the order of the checks
    */
   async withGrants(
@@ -149,9 +149,9 @@ export class Evaluations {
   }
 
   /**
-   * Answers again if the policies have changed, so that all answers are by one set, and by agents read while it was in
-   * force. Agents read before a policy change could be allowed what neither the policies before nor those after would
-   * have allowed.
+   * Answers again if the policies have changed meanwhile, so that all answers are by one set of policies, and by agents
+   * read while that set was in force. Old agents checked by new policies could be allowed an action that was never
+   * allowed.
    */
   private async checkConsistently<Answer>(
     list: CheckBatch<Answer>,

@@ -120,7 +120,7 @@ function whoOf({ agent, subject }: CheckInput, prefix: string): PermissionCheck[
   return isGiven(subject) ? unregistered(subject) : undefined;
 }
 
-/** Makes a subject without an id, because no pattern names an empty one. */
+/** Makes a subject whose id is empty, because no pattern names an empty id. */
 function unregistered({ name, roles, kind, team }: SubjectInput): AgentSubject {
   const agentName = normaliseAgentName(name ?? '');
   return { agentId: '', agentName, kind: kind ?? 'machine', roles: roles ?? [], team: team ?? null };

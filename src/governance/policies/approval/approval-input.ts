@@ -76,14 +76,14 @@ const GROUP = objectShape({
 
 const APPROVERS = listShape(GROUP, 1, 10, 'groups');
 
-/** Longest validity of an approval. */
-const LONGEST = 'P90D';
+/** Longest duration of a grant. */
+const MAX_GRANT_DURATION = 'P90D';
 
 export const GRANT_DURATION = textShape({
   max: 100,
   rule: (text) =>
-    parseDuration(text, parseDuration(LONGEST)) === undefined
-      ? `must be an ISO 8601 duration between one second and ${LONGEST}, such as "PT1H" or "P30D"`
+    parseDuration(text, parseDuration(MAX_GRANT_DURATION)) === undefined
+      ? `must be an ISO 8601 duration between one second and ${MAX_GRANT_DURATION}, such as "PT1H" or "P30D"`
       : undefined,
 });
 export const GRANT_USES = integerShape(1, 10_000);

@@ -90,7 +90,7 @@ export class ApproverGroups {
     );
   }
 
-  /** True if no machine can approve for any of them. */
+  /** True if no machine can approve for any of the groups. */
   get areOfPeople(): boolean {
     return !this.groups.some((subjects) => [...subjects].some(mayMeanMachine));
   }

@@ -5,7 +5,7 @@ import { ApproverGroups, fillableBy, type FillableGroups, filledApprovals } from
 /** The groups that an agent can fill. */
 interface Reviewer {
   readonly own: FillableGroups;
-  /** Groups including those of the principal, if a request is on this person's behalf. */
+  /** Groups that the agent can fill if a request is on this person's behalf. */
   readonly asPrincipal: FillableGroups;
 }
 
@@ -20,8 +20,8 @@ export class ApproverShortage {
   /** Groups that the principal of a request, one person, may fill. */
   private readonly ofPrincipal: FillableGroups;
   /**
-   * Counts of agents that fill the same groups, which are interchangeable: of each set at most as many as there are
-   * approvals.
+   * Numbers of agents by the groups that they can fill. Agents with the same groups are interchangeable, so each number
+   * is at most that of the approvals.
    */
   private readonly counts = new Map<string, number>();
   private readonly reviewers: Reviewer[] = [];

@@ -116,7 +116,7 @@ const ON_RESOURCE = objectShape(
   identityFaults,
 );
 
-/** What a policy requires of a request, of its time, and of what its agent did before. */
+/** The conditions of a policy: on a request, its time, and what its agent did before. */
 export const CONDITIONS: Shape = {
   rule: listShape({ rule: conditionFault, schema: {} }, 0, 20, 'conditions').rule,
   schema: {
@@ -128,7 +128,7 @@ export const CONDITIONS: Shape = {
       required: ['op', 'value'],
       properties: {
         parameter: PARAMETER.schema,
-        // Its parts are described in the answer.
+        // The schema of responses describes the parts.
         principal: { $ref: '#/components/schemas/PrincipalPart' },
         clock: CLOCK.schema,
         days: DAY_NAMES.schema,
@@ -191,7 +191,7 @@ export function zoneFault(zone: string): string | undefined {
   return findTimeZone(zone) !== null ? undefined : 'must be the name of an IANA time zone, such as "Europe/Berlin"';
 }
 
-/** What is wrong with the operand of an operator. */
+/** Returns the faults of an operator's operand. */
 function operandFaults({ parameter, op, value }: Members): FaultInside[] {
   if (!PARAMETER_OPERATORS.some((allowedOp) => allowedOp === op)) return [];
   const isEach = op === 'exists' && hasEach(parameter);
@@ -228,7 +228,7 @@ function referenceShape(value: Members): Shape {
   return 'resource' in value ? RESOURCE_REFERENCE : PARAMETER_REFERENCE;
 }
 
-/** Null counts as left out, except as the value, as does an empty list of exceptions. */
+/** Leaves out members that are null, except the value, and an empty list of exceptions. */
 export function filledConditions(conditions: readonly PolicyCondition[]): PolicyCondition[] {
   return conditions.map((condition) => {
     const members = Object.entries(condition).filter(

@@ -37,13 +37,18 @@ export interface OperandSource {
   readonly principal?: EvaluationSubject | null;
 }
 
-/** According to RFC 6901: without leading zeros. */
+/** Matches an index of a list item according to RFC 6901: without leading zeros. */
 const INDEX = /^(?:0|[1-9]\d*)$/;
 
-/** Stands for what may have been within a value that was replaced. As every object, it compares with nothing. */
+/**
+ * Stands for a value that may have been inside a replaced value. Like every object, it equals nothing in a comparison.
+ */
 export const HIDDEN: JsonObject = Object.freeze({});
 
-/** Undefined if the pointer refers to nothing; {@link HIDDEN} if a replacement leaves open whether it does. */
+/**
+ * Returns the value at a path; undefined if there is none, and {@link HIDDEN} if a replacement hides whether there is
+ * one.
+ */
 export function valueAt(path: readonly string[], from: JsonValue): MaybeJson {
   let value: MaybeJson = from;
   for (let index = 0; index < path.length; index += 1) {
@@ -57,7 +62,10 @@ export function valueAt(path: readonly string[], from: JsonValue): MaybeJson {
   return value;
 }
 
-/** Of what stands for a hash, the length is known. The HMAC is there, and compares with nothing. */
+/**
+ * Returns a member of an object that replaces a text by its hash: the length is known; the HMAC exists, but equals
+ * nothing.
+ */
 function partOfHash(replacement: JsonObject, name: string): MaybeJson {
   if (name === BYTES) return replacement[BYTES];
   return name === HMAC ? replacement : HIDDEN;

@@ -26,7 +26,7 @@ import { ApiMember, type ResponseMapper, responseMapper } from '../../../http/op
 
 const MAX_ITEMS = 100;
 
-/** A list of a policy's patterns, optional at least where it may have no items. Repetitions do no harm. */
+/** Declares a list of a policy's patterns, which is optional if it may be empty. Repetitions do no harm. */
 function PatternList(field: TextListLimits & FieldText<readonly string[]> & Presence): PropertyDecorator {
   const { minItems = 0, maxItems, item: limits } = field;
   const mayBeEmpty = minItems === 0;

@@ -56,7 +56,7 @@ export interface Explanation {
 /** How much of the resource of a request matches a policy; missing policies do not match. */
 type ResourceMeets = ReadonlyMap<CompiledPolicy, 'whole' | 'but for the type'>;
 
-/** Examines every policy individually, in steps: of ten thousand policies, each may have many conditions to evaluate. */
+/** Examines every policy individually, in steps, because each of ten thousand policies may have many conditions. */
 export function* explanationSteps(
   policies: ReadonlyMap<string, CompiledPolicy>,
   index: PolicyIndex,
@@ -181,8 +181,8 @@ function matchedBy({ reference, rank }: CompiledPolicy, highest: number): Matche
 }
 
 /**
- * Returns the nearest policies that would have the highest rank alone. One that ranks below the current decision, or
- * equal to it, would change nothing.
+ * Returns the nearest policies that would have the highest rank alone. A policy that ranks below the current decision,
+ * or equal to it, would change nothing.
  */
 function nearestOf(
   near: ReadonlyMap<CompiledPolicy, readonly PolicyPart[]>,

@@ -29,7 +29,7 @@ export interface RequestFiling {
 
 /**
  * Policies in order of precedence. Large sets are also divided by the policies' names of one level; a large part is
- * divided by those of the next.
+ * divided by the names of the next level.
  */
 export class FiledPolicies {
   readonly all: CompiledPolicy[] = [];

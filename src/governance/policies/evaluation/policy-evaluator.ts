@@ -47,7 +47,7 @@ export interface FactQueries {
   readonly facts: readonly FactQuery[];
 }
 
-const NOTHING_ASKED: FactQueries = { uses: [], facts: [] };
+const NO_QUERIES: FactQueries = { uses: [], facts: [] };
 
 const NONE: ReadonlySet<string> = new Set();
 
@@ -59,9 +59,9 @@ export class PolicyEvaluator {
   private readonly policies = new Map<string, CompiledPolicy>();
   private readonly index = new PolicyIndex();
   /** The few policies that depend on more than the request: the facts they need are gathered before an evaluation. */
-  private readonly asking = new PolicyIndex();
+  private readonly factIndex = new PolicyIndex();
   /** The policies with a condition on a clock, or a limit in a zone. */
-  private readonly clocked = new PolicyIndex();
+  private readonly clockIndex = new PolicyIndex();
   /** The policies with a condition on each item of a list. */
   private readonly listIndex = new PolicyIndex();
   private changes = 0;
@@ -107,15 +107,15 @@ export class PolicyEvaluator {
       if (policy === undefined) continue;
       this.policies.delete(id);
       this.index.remove(policy);
-      if (needsFacts(policy)) this.asking.remove(policy);
-      if (hasZone(policy)) this.clocked.remove(policy);
+      if (needsFacts(policy)) this.factIndex.remove(policy);
+      if (hasZone(policy)) this.clockIndex.remove(policy);
       if (hasItemCount(policy)) this.listIndex.remove(policy);
     }
     const fresh = added.filter(({ reference }) => !this.policies.has(reference.id));
     for (const policy of fresh) this.policies.set(policy.reference.id, policy);
     this.index.add(fresh);
-    this.asking.add(fresh.filter(needsFacts));
-    this.clocked.add(fresh.filter(hasZone));
+    this.factIndex.add(fresh.filter(needsFacts));
+    this.clockIndex.add(fresh.filter(hasZone));
     this.listIndex.add(fresh.filter(hasItemCount));
     this.changes += 1;
     this.knownSet = null;
@@ -130,7 +130,7 @@ export class PolicyEvaluator {
 
   /** True if no policy needs facts in addition to any request. */
   get needsNoFacts(): boolean {
-    return this.asking.isEmpty;
+    return this.factIndex.isEmpty;
   }
 
   /** True if no policy has a condition on each item of a list. */
@@ -139,8 +139,8 @@ export class PolicyEvaluator {
   }
 
   /**
-   * Counts the items that conditions on each item of a list compare, of the policies that match the request otherwise.
-   * @param isExplained true to include policies that fail in one other part, which {@link explain} evaluates
+   * Counts the list items that conditions compare, for the policies whose other parts match the request. @param
+   * isExplained true to include policies that fail in one other part, which {@link explain} evaluates
    */
   comparisons(request: EvaluationRequest, isExplained = false): number {
     if (this.needsNoComparisons || request.isReview === true) return 0;
@@ -153,9 +153,9 @@ export class PolicyEvaluator {
 
   /** Returns the facts that {@link evaluate} needs in addition to the request; usually none. */
   factQueries(request: EvaluationRequest): FactQueries {
-    if (this.needsNoFacts) return NOTHING_ASKED;
-    const policies = this.asking.offered(this.contextFor(request, null), matchesBesidesPath).sort(compareByAge);
-    if (policies.length === 0) return NOTHING_ASKED;
+    if (this.needsNoFacts) return NO_QUERIES;
+    const policies = this.factIndex.offered(this.contextFor(request, null), matchesBesidesPath).sort(compareByAge);
+    if (policies.length === 0) return NO_QUERIES;
     const windows = windowsAt(request.at);
     const { subject, parameters, actionHash } = request;
     const counted = {
@@ -228,9 +228,9 @@ export class PolicyEvaluator {
 
   /** Adds the version of the time zones if a clock counted. */
   private withZones(evaluation: Evaluation, context: EvaluationContext): Evaluation {
-    if (this.clocked.isEmpty || context.request.isReview === true) return evaluation;
+    if (this.clockIndex.isEmpty || context.request.isReview === true) return evaluation;
     const least = priorityOf(this.rankOfFirst(evaluation));
-    const counts = this.clocked
+    const counts = this.clockIndex
       .offered(context, (policy, request, use) => isAbout(policy, request) && usesPath(policy, use))
       .some(({ rank }) => priorityOf(rank) >= least);
     return counts ? { ...evaluation, zones: ZONES_VERSION } : evaluation;

@@ -59,7 +59,7 @@ export const LIMITS: Shape = {
   schema: LIST.schema,
 };
 
-/** Fills in limits: missing members, and UTC, are left out. */
+/** Returns limits as policies store them: members that are null, and the zone UTC, are left out. */
 export function filledLimits(input: readonly LimitInput[]): PolicyLimit[] {
   return input.map(({ max, of, per, zone, by }) => ({
     max,

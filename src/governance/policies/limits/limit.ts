@@ -51,6 +51,7 @@ export interface LimitUse extends RequestedUse {
 const WARNED_AT = 80;
 
 const ONE: Decimal = { digits: 1n, scale: 0 };
+/** A maximum into which no amount fits. */
 const NOTHING: Decimal = { digits: -1n, scale: 0 };
 
 /** Returns the name of a limit's sum, which belongs to the name of a policy, so that a new version continues it. */
@@ -66,7 +67,7 @@ export interface CountedRequest extends Pick<ConditionRequest, 'subject' | 'para
 
 /**
  * Returns the uses of limits that a request would make. A limit that would no longer be accepted lets nothing through.
- * @param windows result of {@link windowsAt} for the time of the request, so that many policies share it
+ * @param windowOf result of {@link windowsAt} for the time of the request, so that many policies share it
  */
 export function askedUses(
   policy: PolicyReference,

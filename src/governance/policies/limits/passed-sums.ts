@@ -11,7 +11,7 @@ import { type LimitPeriod, windowsAt } from './limit-window';
 
 /** Average milliseconds between removals. */
 const INTERVAL_MS = 3_600_000;
-/** Milliseconds after the end of its window for which a sum stays: clocks of replicas may differ. */
+/** Milliseconds for which a sum stays after its window has ended, because clocks of replicas may differ. */
 const RETENTION_MS = 3_600_000;
 /** Most rows that one commit removes. */
 const AT_ONCE = 1_000;
@@ -32,7 +32,7 @@ export function isPassedSum({ sum, window }: Pick<SumKey, 'sum' | 'window'>, now
   return current !== null && window < current.start;
 }
 
-/** Returns the time that ends windows: that of the clock, or of the last entry if that is later. */
+/** Returns the time by which windows end: that of the clock, or of the last entry if it is later. */
 export async function ledgerTime(connection: Pick<SqlSessions, 'all'>): Promise<string> {
   const [head] = await connection.all<{ timestamp: string }>(SELECT_HEAD_TIME);
   const now = new Date(Date.now()).toISOString();
@@ -62,7 +62,7 @@ export class PassedSums implements OnApplicationBootstrap, OnModuleDestroy {
     return this.task.stop();
   }
 
-  /** Removes all of them, one chunk per commit. */
+  /** Removes all passed sums, one chunk per commit. */
   async removePassed(): Promise<void> {
     const windowOf = windowsAt(new Date(Date.parse(this.ledger.now) - RETENTION_MS).toISOString());
     for (const [sum, limit] of await this.countingLimits()) {

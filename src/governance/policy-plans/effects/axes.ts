@@ -54,7 +54,7 @@ export function resourceKeys(policy: PlannedMatch, type: string | null): readonl
     comparable !== null && resources.some((pattern) => beginsWith(pattern, comparable)) ? comparable : null;
   const byType = KEYS.get(policy) ?? new Map<string | null, readonly ResourceKey[]>();
   KEYS.set(policy, byType);
-  const keys = byType.get(before) ?? keysBehind(policy, before);
+  const keys = byType.get(before) ?? keysAfter(policy, before);
   byType.set(before, keys);
   return keys;
 }
@@ -63,7 +63,7 @@ function beginsWith(pattern: ResourcePattern, type: string): boolean {
   return pattern.kind !== 'everything' && (pattern.path === type || pattern.path.startsWith(`${type}/`));
 }
 
-function keysBehind({ resources, types, rules, isSpelled }: PlannedMatch, type: string | null): ResourceKey[] {
+function keysAfter({ resources, types, rules, isSpelled }: PlannedMatch, type: string | null): ResourceKey[] {
   // The caller chooses the type, so an allow only counts for a type that it lists, or for ids that are not paths.
   const isTyped = rules.effect !== 'allow' || types !== null;
   const keys = resources.flatMap((pattern) => patternKeys(pattern, type, isTyped));
@@ -107,7 +107,7 @@ export const ACTIONS: Axis<string> = {
 
 export const RESOURCES: Axis<ResourceKey> = {
   root: '*',
-  // Every id belongs to one of the two. No pattern stands for all ids except URLs, so their text excludes the URLs.
+  // Every id is a URL or not. No pattern matches all ids that are not URLs, so their text is `*` without the URLs.
   always: [
     ['://', null],
     ['paths', '://'],
@@ -145,11 +145,11 @@ export class Reach<Key extends string> {
   }
 }
 
-/** Policies by what they match under a type, as far as it overlaps with what the changed policies match. */
+/** Policies whose matches under a type overlap with those of the changed policies. */
 export class ReachedPolicies {
-  /** Policies that count under all types that are not distinguished. */
+  /** Policies that matter under every type that is not in `types`. */
   readonly others: readonly PlannedMatch[];
-  /** Types under which other policies may match than under the rest. */
+  /** Types under which policies may match differently than under all other types. */
   readonly types: readonly string[];
   private readonly untyped: readonly PlannedMatch[];
   private readonly byType: ReadonlyMap<string, readonly PlannedMatch[]>;

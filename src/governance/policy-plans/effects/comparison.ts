@@ -12,7 +12,7 @@ const MAX_NAME_WARNINGS = 1_001;
 
 type CapableAgent = AgentSubject & { readonly capabilities: readonly string[] };
 
-/** A part of a comparison's input. It is sent in parts, so that no part takes long. */
+/** A part of a comparison's input, which is sent in parts, so that no part takes long. */
 export type ComparisonPart =
   | { readonly policies: readonly PlannedPolicy[] }
   | { readonly agents: readonly CapableAgent[] }

@@ -3,8 +3,8 @@ import { groupBy } from '../../../core/values/grouped';
 import type { PlannedMatch } from './planned-match';
 
 /**
- * A pattern of policies, with the patterns nested in it. Its own part is everything that it matches and none of its
- * children does.
+ * A pattern of policies, with the patterns nested in it. Its own part is everything that it matches and that none of
+ * its children matches.
  */
 export interface PatternNode {
   /** Text as a plan shows it. */
@@ -140,8 +140,8 @@ export function patternSets(
 }
 
 /**
- * Counts how often the path to the root leaves the chosen nodes, and notes if it passes a node that another set
- * excludes.
+ * Returns a key of the set to which a node belongs: how often the path to the root leaves the chosen nodes, and whether
+ * it passes a node that another set excludes.
  */
 function setOf(node: PatternNode, nodes: ReadonlySet<PatternNode>, excepted: ReadonlySet<PatternNode>): string {
   let depth = 0;

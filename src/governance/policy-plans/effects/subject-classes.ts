@@ -2,7 +2,7 @@ import { AGENT_KINDS, agentNameFault } from '../../agents/agent-name';
 import { exactLabelFault } from '../../../core/values/label-fault';
 import { type AgentSubject, parseSubject, subjectText, teamOf, textsOf } from '../../policies/patterns/subjects';
 
-/** Prefix of the names of teams in classes, which no pattern has. */
+/** Prefix of teams among the texts of a class; no pattern begins with it. */
 const TEAM = 'team\n';
 
 /** Subjects that match the same patterns, and so are always answered alike. */
@@ -13,8 +13,8 @@ interface SubjectClass {
 
 /**
  * All possible subjects by class: the registered agents; for each kind, a subject that is not registered and has no
- * roles; and for each role and each name that policies list and no agent has, a machine with it. A policy's subjects
- * are the classes that match one of its patterns: bits of a number, the lowest for the first class.
+ * roles; and for each role and each name that policies list and no agent has, a machine that has it. A policy's
+ * subjects are the classes that match one of its patterns: bits of a number, the lowest for the first class.
  */
 export class SubjectClasses {
   private readonly classes: readonly SubjectClass[];
@@ -39,15 +39,15 @@ export class SubjectClasses {
       byKey.set(key, subjectClass);
       subjectClass.members.push(member);
     };
-    const had = new Set<string>();
+    const namedTexts = new Set<string>();
     for (const agent of agents) {
-      for (const name of textsOf(agent)) had.add(name);
+      for (const name of textsOf(agent)) namedTexts.add(name);
       join(agent.agentId, agent);
     }
     for (const kind of AGENT_KINDS) join(`other:${kind}`, { ...nobody, kind, team: kind === 'machine' ? team : null });
     for (const pattern of seenKeys) {
       const other = machineFor(pattern, nobody);
-      if (other !== null && !had.has(pattern)) join(`other:${pattern}`, other);
+      if (other !== null && !namedTexts.has(pattern)) join(`other:${pattern}`, other);
     }
     this.classes = [...byKey.values()];
     this.byPattern.set('*', (1n << BigInt(this.classes.length)) - 1n);
@@ -68,8 +68,8 @@ export class SubjectClasses {
 }
 
 /**
- * Returns the machine that a pattern names by its one role, or by its name; null if it names none, or nobody can have
- * that role or name.
+ * Returns a machine whose only role, or whose name, is that of a pattern; null for any other pattern, and if nobody can
+ * have that role or name.
  */
 function machineFor(text: string, nobody: AgentSubject): AgentSubject | null {
   const pattern = parseSubject(text);
