@@ -51,7 +51,8 @@ export async function assemble(root: DynamicModule): Promise<NestExpressApplicat
       abortOnError: false,
       // `RequestInputGuard` reads bodies, once the other guards have let the request pass.
       bodyParser: false,
-      // Until the service's own logger has been made. createApp throws the error of a start that fails before that.
+      // Buffers lines until the service's own logger has been made. createApp throws the error of a start that fails
+      // before that.
       bufferLogs: true,
       autoFlushLogs: false,
     });
@@ -74,7 +75,7 @@ export async function assemble(root: DynamicModule): Promise<NestExpressApplicat
 function prepareHttp(application: NestExpressApplication): void {
   const { maxConnections, maxConnectionsPerAddress } = application.get(Configuration);
   const express = application.getHttpAdapter().getInstance() as Application;
-  // Express compiles it from TRUST_PROXY. With a number of hops, every direct peer counts as the last proxy.
+  // Express compiles this function from TRUST_PROXY. With a number of hops, every direct peer counts as the last proxy.
   const isProxy = express.get('trust proxy fn') as (address: string, hop: number) => boolean;
   const server = application.getHttpServer();
   // Runs before Express, which would respond to a target that it cannot parse.

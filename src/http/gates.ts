@@ -104,7 +104,10 @@ export function callerKey({ actor: { type, id } }: Caller): string {
   return `${type} ${id}`;
 }
 
-/** Keeps a pass until the request is answered, even if its client leaves: its memory is still in use. */
+/**
+ * Keeps a pass until the request is answered, even if its client leaves, because the memory of the request is still in
+ * use.
+ */
 export function holdUntilAnswered(request: ServiceRequest, pass: Pass): void {
   request.passes = [...(request.passes ?? []), pass];
 }

@@ -9,7 +9,10 @@ const PACKAGE = join(__dirname, '..', '..');
 const VERIFIER = pathToFileURL(join(PACKAGE, 'verifier', 'main.mjs')).href;
 /** Keeps compiled code in a folder, if that can be written. Node.js 20 has no such function. */
 const { enableCompileCache } = modules as { readonly enableCompileCache?: (folder: string) => unknown };
-/** Folder of compiled code. It is in the package, since who writes it decides what the next start runs. */
+/**
+ * Folder of compiled code. It is inside the package, because whoever can write to it decides which code the next start
+ * runs.
+ */
 const COMPILE_CACHE = join(PACKAGE, '.compile-cache');
 
 /** Exit code of a command line that names no command. */

@@ -60,7 +60,7 @@ export class Gate {
     return Array.from(this.queues.values(), ({ size }) => size).reduce((sum, size) => sum + size, 0);
   }
 
-  /** Returns null if there is no room now, or a request that could enter has waited longer. */
+  /** Returns null if there is no room now, or if another request that could enter already waits. */
   tryEnter(who: string, weight = 1): Pass | null {
     const counted = Math.min(weight, this.settings.mostEach);
     const isFree = this.clientHasRoom(who, counted) && this.inside + counted <= this.settings.most;

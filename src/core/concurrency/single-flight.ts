@@ -14,7 +14,7 @@ type Run<Wish> = Pick<SingleFlightRun<Wish, unknown>, 'wishes' | 'abandoned'>;
  * call might miss what the caller has just written.
  */
 export class SingleFlight<Wish, Result> {
-  /** The run that has not started. */
+  /** The next run, which has not started; null if no call waits for it. */
   private waiting: SingleFlightRun<Wish, Result> | null = null;
   private running: Promise<void> | null = null;
   private current: SingleFlightRun<Wish, Result> | null = null;

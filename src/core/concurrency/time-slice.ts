@@ -1,13 +1,13 @@
 import { setImmediate as setImmediateCallback } from 'node:timers';
 import { setImmediate } from 'node:timers/promises';
 
-/** Milliseconds of work after which the event loop serves others. */
-const LONGEST = 5;
+/** Milliseconds of work after which the event loop serves other work. */
+const MAX_TURN_MS = 5;
 
 /** The last queued turn. Each turn begins in its own iteration of the event loop, in the order of the calls. */
 let last: Promise<void> = Promise.resolve();
 
-/** When divided work first ran in this iteration of the event loop; null if none has. */
+/** Start of the divided work in this iteration of the event loop; null if none has run. */
 let iteration: { readonly began: number } | null = null;
 
 /**
@@ -26,7 +26,7 @@ export class TimeSlice {
   /** True if the turn is used up; work checks it between small steps. */
   get isOver(): boolean {
     const began = this.isUrgent ? this.began : startOfIteration();
-    return performance.now() - began >= LONGEST;
+    return performance.now() - began >= MAX_TURN_MS;
   }
 
   /** Resolves when the next turn begins. */
@@ -34,7 +34,7 @@ export class TimeSlice {
     await (this.isUrgent ? setImmediate() : (last = last.then(() => setImmediate())));
     TimeSlice.begun += 1;
     this.began = performance.now();
-    // Whoever had the turn before may not have been forgotten yet.
+    // The start of the previous iteration may still be stored.
     if (!this.isUrgent) beginIteration();
   }
 }
@@ -53,8 +53,8 @@ function beginIteration(): { readonly began: number } {
 }
 
 /**
- * Yields the items of long work one by one; when a turn is over, the event loop first serves others. Each item takes half
- * a microsecond, so a list of a thousand small ones checks its `TimeSlice` itself.
+ * Yields the items of long work one by one; when a turn is over, the event loop first serves others. Yielding an item
+ * takes half a microsecond, so code for thousands of small items checks a `TimeSlice` itself.
  */
 export async function* yieldBetween<Item>(items: Iterable<Item>): AsyncGenerator<Item> {
   const turn = new TimeSlice();

@@ -112,7 +112,7 @@ export class ConfigurationError extends Error {
 }
 
 /** Minimum length of a checked name: a shorter one, such as `Host`, may belong to another program. */
-const LONG = 7;
+const MIN_CHECKED_CHARACTERS = 7;
 
 /** A warning for each variable that is set but not read, and whose name differs in one letter from one that is read. */
 export function nearMissWarnings(environment: Environment, names: readonly string[]): string[] {
@@ -120,7 +120,8 @@ export function nearMissWarnings(environment: Environment, names: readonly strin
   return unread.flatMap((name) => {
     const upperName = name.toUpperCase();
     const candidate = names.find(
-      (read) => read.length >= LONG && mayBeNear(upperName, read) && editsBetween(upperName, read, 1) <= 1,
+      (read) =>
+        read.length >= MIN_CHECKED_CHARACTERS && mayBeNear(upperName, read) && editsBetween(upperName, read, 1) <= 1,
     );
     return candidate === undefined ? [] : [`${name} is set, but nothing reads it. Did you mean ${candidate}?`];
   });

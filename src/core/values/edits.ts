@@ -1,6 +1,7 @@
 /**
- * Letters to insert, remove, replace, or exchange with the next one; Infinity if more than `most` are needed. With a
- * `most` of 1 or 2 it takes as long as reading the texts: names may be long, and many are compared.
+ * Returns the number of edits between two texts: letters inserted, removed, replaced, or exchanged with the next
+ * letter; Infinity if more than `most` are needed. With a `most` of 1 or 2 this takes as long as reading the texts,
+ * because names may be long and many are compared.
  */
 export function editsBetween(one: string, other: string, most: number): number {
   if (Math.abs(one.length - other.length) > most) return Infinity;

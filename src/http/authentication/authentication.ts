@@ -50,7 +50,7 @@ const BEARER = /^bearer(?: +|$)/i;
 /** The credential that a request presents. */
 interface Credential {
   readonly secret: string;
-  /** True if the credential is in `Authorization`, where alone an issuer's token is accepted. */
+  /** True if the credential is in `Authorization`, the only header in which an issuer's token is accepted. */
   readonly isBearer: boolean;
 }
 

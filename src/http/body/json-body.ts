@@ -94,11 +94,14 @@ export function parseText(text: string, before = (position: number): string => t
     return JSON.parse(text);
   } catch (error) {
     const position = error instanceof Error ? POSITION.exec(error.message)?.[1] : undefined;
-    throw invalidField('body', `must be valid JSON${position === undefined ? '' : endOf(before(Number(position)))}`);
+    throw invalidField(
+      'body',
+      `must be valid JSON${position === undefined ? '' : lineAndColumn(before(Number(position)))}`,
+    );
   }
 }
 
-function endOf(text: string): string {
+function lineAndColumn(text: string): string {
   const lines = text.split('\n');
   return ` (see line ${lines.length}, column ${(lines.at(-1) ?? '').length + 1})`;
 }

@@ -131,7 +131,7 @@ function inputFaults(request: ServiceRequest, query: QueryString, body: JsonBody
   return [...faults, ...body.faults, ...unknownNames(names, traits.body, '', 'is not a member of this request')];
 }
 
-/** Lower case, as Node presents header names. */
+/** Name of the header, in lower case, as Node presents header names. */
 const IDEMPOTENCY_KEY = 'idempotency-key';
 const VISIBLE_ASCII = /^[\x21-\x7e]{1,255}$/;
 

@@ -10,7 +10,7 @@ export function ApiList(item: Type, description: string): MethodDecorator {
   return applyDecorators(SetRouteMetadata({ isList: true }), ApiPage(item, description));
 }
 
-/** Documents a page of a list, for a route that waits and takes a place among the lists being read for each reading. */
+/** Documents a page of a list, for a route that waits, and passes the gate for lists only for each reading. */
 export function ApiPage(item: Type, description: string): MethodDecorator {
   const page = pages.get(item) ?? pageClass(item);
   pages.set(item, page);

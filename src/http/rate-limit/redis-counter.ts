@@ -16,8 +16,8 @@ const NO_CONNECTION = 'there is no connection';
 const NO_ANSWER = new Error(`no answer within ${ANSWER_TIMEOUT_MS} ms`);
 
 /**
- * Counts and sets the expiry in one step, so that no key is ever without one, or with one more than a window away
- * because the server's clock was set back. Returns hits and milliseconds left.
+ * Counts and sets the expiry in one step, so that every key has an expiry, at most a window ahead, even if the server's
+ * clock was set back. Returns hits and milliseconds left.
  */
 const COUNT = `
 local requests = tonumber(ARGV[2])

@@ -3,8 +3,8 @@ const CLOCK = '(?:[01]\\d|2[0-3]):[0-5]\\d';
 const DATE_TIME = new RegExp(`^(\\d{4}-\\d\\d-\\d\\d)T(${CLOCK}:[0-5]\\d)(?:(\\.\\d{1,3})\\d*)?(Z|[+-]${CLOCK})$`, 'i');
 
 /**
- * An RFC 3339 time with a zone as ISO 8601 in UTC with milliseconds, further digits truncated; undefined if it is not
- * one.
+ * Returns an RFC 3339 time with a zone as ISO 8601 in UTC with milliseconds, further digits truncated; undefined if the
+ * text is not such a time.
  */
 export function parseTimestamp(text: string): string | undefined {
   const [, date = '', clock = '', fraction = '', zone = ''] = DATE_TIME.exec(text) ?? [];

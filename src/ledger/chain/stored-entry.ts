@@ -106,7 +106,7 @@ export class StoredEntry {
   @Column('text', { nullable: true })
   readonly stateSalt!: string | null;
 
-  /** Null in version 1. */
+  /** Hash of the salted details; null in version 1. */
   @Column('text', { nullable: true })
   readonly detailsHash!: string | null;
 

@@ -78,7 +78,7 @@ export interface LedgerTransaction {
    */
   findAll<Row extends GovernedRow>(kind: RecordKind<Row>, where: Partial<Row>): Promise<Row[]>;
   /**
-   * Finds at most `limit` rows whose columns equal the given values or are null, newest first, and reads only some of
+   * Finds at most `most` rows whose columns equal the given values or are null, newest first, and reads only some of
    * their columns. For choosing among records, which may be large. Flushes earlier commands first.
    */
   findNewest<Row extends GovernedRow, Name extends ColumnOf<Row>>(

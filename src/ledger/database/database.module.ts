@@ -14,7 +14,10 @@ import { SqliteDatabase } from './sqlite/sqlite-database';
 
 const load = createRequire(__filename);
 
-/** One schema for both databases: on SQLite, where only one process writes, this table stays empty. */
+/**
+ * The table of leases. Both databases have the same schema; on SQLite, where only one process writes, this table stays
+ * empty.
+ */
 const LEASES = new SchemaContribution([ProcessLease], []);
 
 /** Opens the database with the tables and migrations of every module, before anything can read it. */

@@ -110,8 +110,8 @@ export class RowProjection<Row extends GovernedRow> {
 const INTERVAL_MS = 300;
 
 /**
- * Keeps the rows that a process has in memory in step with the chain. The head row names the last entry that changed any
- * memory; it is read under the batch lock, so no command decides on memory that another process has already outdated.
+ * Keeps the rows that a process has in memory in step with the chain. The head row names the last entry that changed
+ * such rows; it is read under the batch lock, so no command decides on rows that another process has already changed.
  * In between, it is polled without the lock, since reads are served from memory.
  */
 export class Projections {

@@ -22,7 +22,7 @@ export function inclusionRanges(index: number, size: number): LeafRange[] {
 export function consistencyRanges(from: number, to: number): LeafRange[] {
   if (from === 0) return [];
   const { leaf, passed } = descent(from - 1, to, ({ end }) => end === from);
-  // A verifier of the proof knows the root of the earlier tree.
+  // The root of the earlier tree is left out, because a verifier of the proof knows it.
   return leaf.begin > 0 ? [leaf, ...passed] : passed;
 }
 

@@ -223,7 +223,9 @@ export class RecordReader {
     return { rows: listed.rows.slice(0, limit), total, more: listed.rows.length > limit };
   }
 
-  /** @internal Returns a page with its rows as text; null if a row was altered so that its text would not show it. */
+  /**
+   * @internal Returns a page with its rows as text; null if a row was altered in a way that its text would not show.
+   */
   async writtenPageOf(source: PageSource, form: WrittenForm, request: PageRequest): Promise<WrittenPage | null> {
     const { dialect } = this.database;
     const read = (sized: SizedRequest): Promise<WrittenRows> =>
@@ -261,8 +263,8 @@ export class RecordReader {
 }
 
 /**
- * Reads a page, and again with fewer rows if its rows would take more memory than a page may. Most pages are far from
- * that and are read in one statement.
+ * Reads a page, and reads it again with fewer rows if its rows would take more memory than a page may. Most pages are
+ * far from that and are read in one statement.
  */
 async function fittingPage<Listed extends Pick<ListedRows, 'sizes'>>(
   request: PageRequest,

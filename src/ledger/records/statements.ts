@@ -12,7 +12,7 @@ export function oncePerDialect<Statements>(make: (dialect: Dialect) => Statement
   };
 }
 
-/** `"a" = $1 AND "b" = $2`, in the order of the columns. */
+/** Returns SQL such as `"a" = $1 AND "b" = $2`, in the order of the columns. */
 export function equalitySql(columns: readonly string[]): string {
   return columns.map((column, index) => `${quoteName(column)} = $${index + 1}`).join(' AND ');
 }
@@ -124,7 +124,7 @@ export function isStoredText(value: SqlValue): value is string {
   return typeof value === 'string' && !value.endsWith(MARK);
 }
 
-/** Returns SQL for the size of these columns in bytes, which neither database reads the values for. */
+/** Returns SQL for the size of these columns in bytes. Neither database reads the values for it. */
 export function sizeSql(columns: readonly string[]): string {
   return ['0', ...columns.map((column) => `COALESCE(octet_length(${column}), 0)`)].join(' + ');
 }

@@ -133,9 +133,9 @@ export class RowQueryCache {
     for (const name of missing.keys()) if (this.results.has(name)) missing.delete(name);
     if (missing.size > 0) await flush?.();
     const rows = await runRowQueries(this.connection, [...missing.values()]);
-    for (const [index, [name, one]] of [...missing].entries()) {
+    for (const [index, [name, query]] of [...missing].entries()) {
       this.results.set(name, rows[index] ?? []);
-      for (const dependency of one.dependsOn) this.addDependent(name, dependency);
+      for (const dependency of query.dependsOn) this.addDependent(name, dependency);
     }
     return queries.map((query) => (this.results.get(queryKey(query)) ?? []) as readonly Found[]);
   }

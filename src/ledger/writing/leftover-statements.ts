@@ -11,7 +11,7 @@ export const LEFTOVER_CHUNK = 1_000;
 
 export const REMEMBER_LEFTOVER = `INSERT INTO "${LEFTOVERS}" ("subjectType", "ownerId") VALUES ($1, $2) ON CONFLICT DO NOTHING`;
 
-/** Marks an erased record, so that the entries about it are emptied, again if somebody has put back their contents. */
+/** Marks an erased record, so that the entries about it are emptied, even if somebody has put their contents back. */
 export function emptyEntriesOf(subjectType: string, id: string): SqlStatement {
   return { sql: REMEMBER_LEFTOVER, parameters: [`${ERASED_PREFIX}${subjectType}`, id] };
 }

@@ -15,13 +15,13 @@ import type { WriterConnection } from './writer-connection';
 
 /** Proof for a chunk whose commit need not be confirmed: leftovers are found again. */
 const ANY_OUTCOME: CommitProof = { sql: 'SELECT 1 AS "actual"', parameters: [], expected: 1 };
-/** Milliseconds until the next attempt to truncate the log, which somebody was reading. */
+/** Milliseconds until the next attempt to truncate the log, if somebody was reading it. */
 const TRUNCATE_AGAIN = 1_000;
 
 /**
  * Deletes dependent rows of removed records, and erases contents from entries, in chunks between the batches, so that
- * no command waits for all of them. The removal is already recorded and effective, so this adds no entry. The next
- * process continues if one leaves some.
+ * no command waits for all of them. The removal is already recorded and effective, so this adds no entry. If a process
+ * ends before everything is deleted, the next one continues.
  */
 export class Leftovers {
   private readonly logger = new Logger('Ledger');
@@ -42,7 +42,7 @@ export class Leftovers {
     return this.areLeft || (this.truncateAt !== null && this.truncateAt <= performance.now());
   }
 
-  /** Notes that a committed batch, or another process, has left some. */
+  /** Notes that a committed batch, or another process, has added leftovers. */
   added(): void {
     this.areLeft = true;
   }

@@ -135,7 +135,8 @@ export class WriterConnection {
     }
     // Other processes may have written since; the effects of this batch are then older than the rows.
     if (head !== undefined && this.head.accept(head)) await this.memory.catchUp(connection, head);
-    // A COMMIT that did not wait for its standby may exist on this server alone. This one waits for both.
+    // The failed COMMIT may exist on this server alone, if it did not wait for its standby. The next COMMIT waits until
+    // the standby has both.
     await connection.run(TOUCH_HEAD);
     await connection.commit();
     return true;

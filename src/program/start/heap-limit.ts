@@ -3,8 +3,11 @@ import { once } from 'node:events';
 
 /** Limits as in `npm start`. */
 const HEAP_FLAGS = ['--max-semi-space-size=32', '--max-old-space-size=512'];
-/** Settings that make glibc give freed memory back to the system; read when a process begins. */
-const ALLOCATOR = {
+/**
+ * Settings of glibc, which reads them when a process begins: it gives freed memory back to the system, and does not
+ * wait long for name servers.
+ */
+const GLIBC_SETTINGS = {
   MALLOC_ARENA_MAX: '2',
   MALLOC_MMAP_THRESHOLD_: '524288',
   MALLOC_TRIM_THRESHOLD_: '8388608',
@@ -25,7 +28,7 @@ export function hasHeapLimit(): boolean {
  */
 export async function runWithHeapLimit(main: string, words: readonly string[]): Promise<void> {
   const program = spawn(process.execPath, [...process.execArgv, ...HEAP_FLAGS, main, ...words], {
-    env: { ...ALLOCATOR, ...process.env },
+    env: { ...GLIBC_SETTINGS, ...process.env },
     stdio: 'inherit',
   });
   for (const signal of FORWARDED_SIGNALS)

@@ -28,14 +28,14 @@ import type { Client, ClientConfig } from 'pg';
 import { type Dialect, quoteName } from '../dialect';
 
 /**
- * Sessions for each kind of reading; with those of the writer, the lease, webhooks and a verification there are at most
- * twelve.
+ * Numbers of sessions for each kind of reading; with those of the writer, the lease, webhooks and a verification there
+ * are at most twelve.
  */
 const SESSIONS = { points: 2, lists: 3, chain: 1, repositories: 2 };
 
 /**
- * The transaction keeps its number until the standby has it. A session that is idle in a transaction waits for its
- * client, not for a standby.
+ * Finds a server process whose commit is still in progress: the transaction keeps its number until the standby has it.
+ * A session that is idle in a transaction waits for its client, not for a standby.
  */
 const SELECT_AT_WORK = `SELECT 1 FROM pg_stat_activity WHERE "pid" = $1 AND "backend_xid" IS NOT NULL
   AND "state" IS DISTINCT FROM 'idle in transaction'`;
@@ -111,7 +111,7 @@ export class PostgresDatabase extends Database {
     });
   }
 
-  /** @param pid of the process at the server, in whose transaction something was changed. */
+  /** True if a commit is still in progress. @param pid process at the server; its transaction has changed something */
   private async isAtWork(pid: number): Promise<boolean> {
     return (await this.points.all(SELECT_AT_WORK, [pid])).length > 0;
   }
@@ -216,7 +216,7 @@ export const POSTGRES_DIALECT: Dialect = {
   // The cast to JSON rejects texts that are not JSON, and changes nothing.
   jsonText: ({ name, type }) =>
     `COALESCE(${type === 'json' ? `${quoteName(name)}::json` : `to_json(${quoteName(name)})`}::text, 'null')`,
-  // Rows arrive, and are decoded, one after another.
+  // The server stores only valid text, which drivers do not alter.
   position: (column) => column,
   placeAt: (parameter) => parameter,
   storageForms: null,

@@ -75,7 +75,7 @@ class Session {
   }
 
   private async reopen(): Promise<PostgresConnection> {
-    // A statement may have waited for an opening that failed.
+    // The sessions may have been closed while a statement waited for an opening that failed.
     if (this.isClosed) throw new DatabaseFault('unavailable', 'CLOSED', 'The sessions are closed.');
     const previous = this.connection;
     this.connection = null;

@@ -14,7 +14,8 @@ const CHECKS_BEFORE_CUT = 8;
 /** Milliseconds for which a probe stays open. */
 const ANSWER = 1_000;
 /**
- * Asks whether the server supports encryption, which it answers first of all, without a session, its disk or a lock.
+ * Asks whether the server supports encryption. The server answers this before anything else, without a session, its
+ * disk or a lock.
  */
 const SSL_REQUEST = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47]);
 
@@ -82,7 +83,7 @@ export class ServerReach {
   }
 
   private probe(): void {
-    // Resolved the way a session would resolve it.
+    // The address is resolved as a session would resolve it.
     const { host, port } = new Client(this.config);
     const socket = connect(host.startsWith('/') ? { path: `${host}/.s.PGSQL.${port}` } : { host, port });
     socket.setTimeout(ANSWER, () => socket.destroy());
