@@ -9,7 +9,7 @@ export interface MadeRange {
   readonly last: number;
 }
 
-/** Evidence from which a change is recomputed, besides the entries about its decision. */
+/** Evidence from which a change is recomputed, in addition to the entries about its decision. */
 export interface ChangeEvidence {
   /** Entries of the change; null if it was not made. */
   readonly made: MadeRange | null;

@@ -5,7 +5,7 @@ import { Configuration } from '../../core/config/configuration';
 import type { Message } from '../webhooks/messages/message';
 
 /** Milliseconds for a whole mail, and for each step of it. */
-const LONGEST = 60_000;
+const MAX_MAIL_MS = 60_000;
 const MAX_STEP_MS = 20_000;
 const STEPS = {
   connectionTimeout: MAX_STEP_MS,
@@ -48,7 +48,7 @@ export class MailSender {
       headers: { 'Auto-Submitted': 'auto-generated' },
       disableFileAccess: true,
       disableUrlAccess: true,
-      signal: AbortSignal.any([this.over.signal, AbortSignal.timeout(LONGEST)]),
+      signal: AbortSignal.any([this.over.signal, AbortSignal.timeout(MAX_MAIL_MS)]),
     });
   }
 }

@@ -20,8 +20,8 @@ const MAX_BUCKETS = 400;
 const THIRTY_DAYS = 30 * 24 * 60 * 60 * 1_000;
 /** Most new entries; with more, counting again is quicker than finding out which records they are about. */
 const MAX_NEW_ENTRIES = 200_000;
-/** Policies read at once. */
-const CHUNK = 1_000;
+/** Number of policies read at once. */
+const CHUNK_SIZE = 1_000;
 
 /** Reports the requests of agents in a period, their outcomes, and the reviewers. Writes nothing. */
 @Injectable()
@@ -108,7 +108,7 @@ export class OversightService {
   /** Returns the policies in force that decided nothing, oldest first. */
   private async unused(decided: ReadonlySet<string>): Promise<OversightResponse['unused'][number][]> {
     const conditions = [{ column: 'status', comparison: 'equals', value: 'active' }] as const;
-    const range = { conditions, order: 'asc', position: null, atOnce: CHUNK } as const;
+    const range = { conditions, order: 'asc', position: null, atOnce: CHUNK_SIZE } as const;
     const unused: OversightResponse['unused'][number][] = [];
     for await (const chunk of this.records.columns(POLICY, ['id', 'name', 'version'], range)) {
       for (const { id, name, version } of chunk) if (!decided.has(id)) unused.push({ id, name, version });

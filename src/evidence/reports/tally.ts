@@ -136,9 +136,9 @@ const MAX_CACHED_COUNTS = 500_000;
 const EMPTY = new Tally();
 
 /**
- * Caches the tallies of past hours until a record of theirs changes. Half of its capacity is for the newest tallies; when
- * they fill it, the other half is dropped at once and begins anew. To drop the oldest one by one would take time that grows
- * with the square of their number, since a `Map` passes over all that was removed at its front.
+ * Caches the tallies of past hours until one of their records changes. Half of the capacity is for the newest tallies;
+ * when they fill it, the older half is dropped at once. Dropping tallies one by one would take time that grows with the
+ * square of their number, because a `Map` passes over everything that was removed at its front.
  */
 export class TallyCache {
   private newest = new Map<string, Tally>();

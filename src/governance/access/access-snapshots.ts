@@ -20,8 +20,8 @@ import { AccessReviews, type LastReview } from './access-reviews';
 
 /** Most grants that are listed. */
 export const MAX_GRANTS = 1_000;
-/** Grants read at once. */
-const CHUNK = 100;
+/** Number of grants read at once. */
+const CHUNK_SIZE = 100;
 /** Most attempts to read an agent while policies change. */
 const MAX_STARTS = 5;
 
@@ -31,7 +31,7 @@ export interface AccessSnapshot {
   readonly policies: readonly Policy[];
   readonly rules: string;
   readonly stops: readonly Stop[];
-  /** Grants; one more than are listed, if there are more. */
+  /** Grants, at most one more than a response lists. */
   readonly grants: readonly Grant[];
   readonly review: LastReview;
 }
@@ -75,7 +75,7 @@ export class AccessSnapshots {
   }
 
   /**
-   * Reads the same by the agent's id; undefined if the agent did not exist then. @throws PERMISSION_DENIED; the reason
+   * Reads the basis by the agent's id; undefined if the agent did not exist then. @throws PERMISSION_DENIED; the reason
    * of `signal`
    */
   async findAfter(
@@ -106,7 +106,7 @@ export class AccessSnapshots {
       { column: 'agentId', comparison: 'equals', value: agentId },
       { column: 'status', comparison: 'equals', value: 'active' },
     ] as const;
-    for await (const chunk of this.records.chunks(GRANT, conditions, CHUNK, SYSTEM_CALLER)) {
+    for await (const chunk of this.records.chunks(GRANT, conditions, CHUNK_SIZE, SYSTEM_CALLER)) {
       grants.push(...chunk);
       if (grants.length > MAX_GRANTS) break;
     }

@@ -1,7 +1,7 @@
 import { applyDecorators } from '@nestjs/common';
 import { RequiresScope, SetRouteMetadata } from '../../http/request/routes';
 
-/** Values in the lists of a body: operations and members. */
+/** Most values in the lists of a body: operations and members. */
 const MAX_LISTED_VALUES = 100_000;
 
 /** Makes the routes of a controller those of SCIM, for the keys of directories only. */

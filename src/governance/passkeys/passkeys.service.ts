@@ -33,7 +33,7 @@ import type { RegisterPasskeyRequest } from './dto/passkey.dto';
 import { PASSKEY, type Passkey } from './passkey.entity';
 
 /** Most passkeys of one person for one host. */
-const MOST = 10;
+const MAX_PASSKEYS = 10;
 
 /**
  * Registers and removes passkeys. The first one needs only the person's key; each further one takes a signature by an
@@ -82,7 +82,8 @@ export class PasskeysService {
           'must be a credential that was just made by the options, for this person and this service',
         );
       const held = await usablePasskeys(transaction, agentId, party);
-      if (held.length >= MOST) throw conflict(`A person has at most ${MOST} passkeys for a host. Remove one first.`);
+      if (held.length >= MAX_PASSKEYS)
+        throw conflict(`A person has at most ${MAX_PASSKEYS} passkeys for a host. Remove one first.`);
       const { credentialId, publicKey } = made;
       // A key of two people would sign as both.
       for (const values of [{ credentialId }, { publicKey }])
@@ -195,8 +196,8 @@ async function ownedBy(
   return passkey?.agentId === agentId ? passkey : undefined;
 }
 
-/** Passkeys that are read at a time. */
-const CHUNK = 1_000;
+/** Number of passkeys that are read at a time. */
+const CHUNK_SIZE = 1_000;
 
 /** Finds the people who could sign now, with a passkey for the host of today's `PUBLIC_URL`. */
 @Injectable()
@@ -214,7 +215,7 @@ export class PasskeyHolders implements OnApplicationBootstrap {
   /** Warns of passkeys that were made for another host. */
   async onApplicationBootstrap(): Promise<void> {
     let [total, unusable] = [0, 0];
-    for await (const passkeys of this.records.chunks(PASSKEY, [], CHUNK)) {
+    for await (const passkeys of this.records.chunks(PASSKEY, [], CHUNK_SIZE)) {
       total += passkeys.length;
       unusable += passkeys.filter(({ rpId }) => rpId !== this.rpId).length;
     }
@@ -238,7 +239,7 @@ export class PasskeyHolders implements OnApplicationBootstrap {
   async *all(): AsyncGenerator<ReadonlySet<string>> {
     if (this.rpId === null) return;
     const conditions = [{ column: 'rpId', comparison: 'equals', value: this.rpId }] as const;
-    for await (const passkeys of this.records.chunks(PASSKEY, conditions, CHUNK))
+    for await (const passkeys of this.records.chunks(PASSKEY, conditions, CHUNK_SIZE))
       yield new Set(passkeys.map(({ agentId }) => agentId));
   }
 }

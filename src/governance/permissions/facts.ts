@@ -27,7 +27,7 @@ import { MAX_ACTIONS_OF_CONDITION } from '../policies/evaluation/fact-bounds';
 import type { FactQueries } from '../policies/evaluation/policy-evaluator';
 
 /** Upper bound of a prefix search: sorts after every action, which has at most this many characters. */
-const BEHIND = '\u{10ffff}'.repeat(100);
+const AFTER_ALL = '\u{10ffff}'.repeat(100);
 const EARLIER_COLUMNS = ['run', 'agentId', 'from', 'to', 'resourceKey', 'besides'];
 const ACTIONS = USING_ACTIONS.map((action) => `'${action}'`).join(', ');
 
@@ -104,7 +104,7 @@ export class FactReader {
     };
   }
 
-  /** Returns claims, of so many keys in a statement that other reads are served in between. */
+  /** Returns claims. Each statement reads so few keys that other reads are served in between. */
   private async claims(keys: readonly ClaimKey[], read: RunRowQueries): Promise<ClaimFacts[]> {
     const claims: ClaimFacts[] = [];
     for (let start = 0; start < keys.length; start += MAX_CLAIM_KEYS) {
@@ -117,7 +117,7 @@ export class FactReader {
   private earlierQuery(earlier: EarlierKey, excludedId = ''): RowQuery {
     const { run, since, agentId, action, resource, maxActions = MAX_ACTIONS_OF_CONDITION } = earlier;
     const from = action.endsWith('*') ? action.slice(0, -1) : action;
-    const to = from === action ? action : from + BEHIND;
+    const to = from === action ? action : from + AFTER_ALL;
     const key = [since ?? run, agentId, from, to, resource, excludedId, maxActions];
     return since === null
       ? { name: 'earlier', sql: this.earlierNow, key, dependsOn: [{ kind: EXECUTION, values: { run } }] }
@@ -150,7 +150,7 @@ export class FactReader {
   }
 }
 
-/** Returns ids of executions, of so few keys with a time in a statement that other reads are served in between. */
+/** Returns ids of executions. Each statement has so few keys with a time that other reads are served in between. */
 async function earlierIds(
   keys: readonly EarlierKey[],
   read: RunRowQueries,

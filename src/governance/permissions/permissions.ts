@@ -112,8 +112,8 @@ export function requestOf(
 }
 
 /**
- * Checks the agent first: one that is suspended, is stopped, or lacks the capability is refused regardless of policies;
- * so is one that acts for a suspended person. For other subjects, only stops and policies count.
+ * Checks the agent first: an agent that is suspended, is stopped, or lacks the capability is refused regardless of
+ * policies; so is an agent that acts for a suspended person. For other subjects, only stops and policies count.
  */
 export function checkPermission(
   { agent, subject }: Somebody,

@@ -14,7 +14,7 @@ export const MAX_ACTIONS_POSITION = KEY_COLUMNS.length + 1;
 
 /**
  * Finds the authorised actions of an agent since a time. Most executions are authorised when they are created, so the
- * newest one of each action suffices. One that people approved may be older; it is found by the entry of its resume.
+ * newest one of each action suffices. An execution that people approved may be older; the entry of its resume finds it.
  * @param upTo last entry that counts; absent if all do
  * @param authorised condition for executions that were authorised up to that entry
  */
@@ -24,7 +24,8 @@ export function recentSql(dialect: Dialect, upTo?: string, authorised = ''): str
   );
   const maxActions = dialect.jsonAt(MAX_ACTIONS_POSITION, { name: 'maxActions', type: 'integer' });
   const first = `(SELECT "sequence" FROM "ledger_entries" WHERE "timestamp" >= ${since} ORDER BY "timestamp", "sequence" LIMIT 1)`;
-  // Each step finds the next action, and looks for an execution of the one before; the first that is found ends them.
+  // Each step finds the next action, and looks for an execution of the previous one; the first execution found ends the
+  // steps.
   const created = (resource: string): string => {
     const own = `FROM "executions" WHERE "agentId" = ${agentId} ${resource} AND ${IS_RECENT}`;
     const next = (after: string): string =>
@@ -48,7 +49,7 @@ export function recentSql(dialect: Dialect, upTo?: string, authorised = ''): str
     `${upTo === undefined ? '' : `AND entry."sequence" <= ${upTo}`} AND resumed."erased" = 'false' ` +
     `AND resumed."action" >= ${from} AND resumed."action" <= ${to} AND resumed."id" <> ${excludedId} ` +
     `AND (${resourceKey} IS NULL OR resumed."resourceKey" = ${resourceKey}) LIMIT 1)`;
-  // Otherwise the next action would be looked for among those of all resources.
+  // Without this hint, the database would look for the next action among those on all resources.
   const same = dialect.unlikely(`"resourceKey" = ${resourceKey}`);
   return (
     `SELECT ${dialect.jsonAt(0, { name: 'place', type: 'integer' })} AS "place", COALESCE(${resumed}, ` +

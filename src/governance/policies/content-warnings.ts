@@ -45,7 +45,9 @@ const BOUNDS: Readonly<Record<string, 'upper' | 'lower' | 'both' | undefined>> =
 /** Warns of parameters for which an allow only has an upper limit. */
 function amountWarnings({ effect, conditions, limits }: PolicyContent): string[] {
   if (effect !== 'allow') return [];
-  const bounds = conditions.flatMap((one) => (isOnParameter(one) ? [{ ...one, bound: BOUNDS[one.op] }] : []));
+  const bounds = conditions.flatMap((condition) =>
+    isOnParameter(condition) ? [{ ...condition, bound: BOUNDS[condition.op] }] : [],
+  );
   const below = new Set(bounds.flatMap(({ bound, parameter }) => (bound === 'upper' ? parameter : [])));
   for (const { bound, parameter } of bounds) if (bound === 'lower' || bound === 'both') below.delete(parameter);
   // A limit refuses a negative amount, and thereby its policy.

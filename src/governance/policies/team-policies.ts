@@ -37,7 +37,7 @@ export function guardWarnings(
       ({ name, version, effect, priority }) =>
         `${name} (version ${version}, ${effect}) has the priority ${priority}: a policy of the team can override it. One of at least ${teamPriority} holds for every team.`,
     );
-  return more > 0 ? [...texts, `So do ${more} more policies.`] : texts;
+  return more > 0 ? [...texts, `${more} more policies can be overridden, too.`] : texts;
 }
 
 /**

@@ -130,8 +130,8 @@ export class PolicySetsService {
   }
 
   /**
-   * @throws PERMISSION_DENIED for a policy of another team than the caller's; VALIDATION_ERROR for one of another than
-   * the set's
+   * @throws PERMISSION_DENIED for a policy of a team other than the caller's; VALIDATION_ERROR for a policy of a team
+   * other than the set's
    */
   private async contentsOf(
     caller: Caller,

@@ -24,8 +24,8 @@ import type {
 import type { PlannedPolicy } from './effects/planned-match';
 
 /** Most executions read at once; fewer if they are large. */
-const CHUNK = 250;
-const ASKED = [
+const CHUNK_SIZE = 250;
+const REQUEST_COLUMNS = [
   'agentId',
   'action',
   'resourceType',
@@ -38,11 +38,11 @@ const ASKED = [
 ] as const;
 const MAX_EXAMPLES = 100;
 /** Most milliseconds of a replay. */
-const LONGEST = 30_000;
+const MAX_REPLAY_MS = 30_000;
 /** Most agents with a cached state. */
 const MAX_AGENTS = 5_000;
 
-type RecordedRequest = Pick<Execution, (typeof ASKED)[number]> & GovernedRow;
+type RecordedRequest = Pick<Execution, (typeof REQUEST_COLUMNS)[number]> & GovernedRow;
 
 interface Compared {
   readonly before: PolicyEvaluator;
@@ -72,7 +72,7 @@ export class Replays {
     signal: AbortSignal,
   ): Promise<PolicyReplayResponse> {
     const { replayLimit } = this.configuration;
-    const end = performance.now() + LONGEST;
+    const end = performance.now() + MAX_REPLAY_MS;
     const before = await PolicyEvaluator.build(planned.filter(({ isBefore }) => isBefore));
     const after = await PolicyEvaluator.build(planned.filter(({ isAfter }) => isAfter));
     const created = new Set(planned.flatMap(({ id, isNew }) => (isNew ? id : [])));
@@ -80,8 +80,8 @@ export class Replays {
     const examples: ReplayedExecutionResponse[] = [];
     let [executions, changed, skipped] = [0, 0, 0];
     const conditions = conditionsOf(period, { from: ['createdAt', 'atLeast'], to: ['createdAt', 'atMost'] });
-    const range = { conditions, order: 'desc', position: null, atOnce: CHUNK } as const;
-    for await (const chunk of this.records.columns(EXECUTION, ASKED, range, caller)) {
+    const range = { conditions, order: 'desc', position: null, atOnce: CHUNK_SIZE } as const;
+    for await (const chunk of this.records.columns(EXECUTION, REQUEST_COLUMNS, range, caller)) {
       signal.throwIfAborted();
       for await (const execution of yieldBetween(chunk)) {
         if (executions >= replayLimit || performance.now() > end)
@@ -112,7 +112,7 @@ export class Replays {
 
   /**
    * Returns the answers by the policies before and after; null if an erasure removed something that they depend on, or
-   * its lists are too long for either.
+   * the request has too long lists for either set.
    */
   private async answers(
     execution: RecordedRequest,

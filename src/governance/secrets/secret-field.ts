@@ -4,7 +4,7 @@ import { type Shape, textsShape, type TextListLimits } from '../../http/validati
 
 const LIMITS: TextListLimits = { maxItems: 10, item: { max: 500, rule: secretPointerFault } };
 
-/** Pointers to secrets in a member of a part of the body. */
+/** Pointers to secrets, as a member of an object in the body. */
 export const SECRET_POINTERS: Shape = textsShape(LIMITS);
 
 export function SecretPointersField(what: string): PropertyDecorator {

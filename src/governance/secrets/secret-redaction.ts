@@ -96,7 +96,7 @@ export class SecretRedaction {
       // A check for an unknown agent is refused later.
       const id = 'agent' in who ? (agents.get(who.agent)?.id ?? null) : null;
       const shared = secretive.get(question);
-      // By name: what counts must not show which agents exist.
+      // The key has the agent's name, not the id: the number of characters must not show which agents exist.
       const key = JSON.stringify([shared, 'agent' in who ? who.agent : null]);
       const cached = redacted.get(key);
       if (cached !== undefined) return cached;
@@ -128,7 +128,7 @@ export class SecretRedaction {
   /**
    * Redacts the result that a caller reports.
    * @param agentOf finds the agent of the execution; null if there is no such execution
-   * @param field where the result stands in the body
+   * @param field path of the result in the body
    * @throws VALIDATION_ERROR at the field if there is too much to replace
    */
   async redactReport(result: JsonValue, agentOf: () => Promise<string | null>, field: string): Promise<JsonValue> {

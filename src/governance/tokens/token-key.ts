@@ -75,7 +75,7 @@ const RETRY = 30_000;
 const MAX_FETCH_MS = 5_000;
 const MAX_USE_MS = 24 * 3_600_000;
 const MAX_BYTES = 1024 * 1024;
-/** Keys of a set: each takes a fraction of a millisecond to read. */
+/** Most keys of a set: each takes a fraction of a millisecond to read. */
 const MAX_KEYS = 100;
 
 /** The keys of one issuer, fetched periodically; while it cannot be reached, the last ones stay valid for a day. */
@@ -135,8 +135,8 @@ export class KeySet {
 }
 
 /**
- * Fetches a document of an issuer. Its body is read at once or given up, and never decoded: the platform's fetch ends the process
- * where a connection ends while its answer waits to be read.
+ * Fetches a document of an issuer. Reads the body at once or gives it up, and never decodes it: the platform's fetch
+ * ends the process if a connection ends while its response waits to be read.
  */
 export async function fetchText(url: string): Promise<string> {
   const headers = { 'Accept-Encoding': 'identity' };

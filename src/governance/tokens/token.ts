@@ -7,8 +7,8 @@ import type { TokenIssuer } from './token-issuer';
 import { type Algorithm, ALGORITHMS, isSigned, type TokenKey } from './token-key';
 import { normalFormC } from '../../core/values/normal-form';
 
-/** Longest token in characters. */
-const LONGEST = 8 * 1024;
+/** Most characters of a token. */
+const MAX_TOKEN_CHARACTERS = 8 * 1024;
 const MAX_ACTOR_CHARACTERS = 500;
 const MAX_SUBJECT_CHARACTERS = 255;
 /** Most roles of a principal, as in a request. */
@@ -41,7 +41,8 @@ interface UnreadableToken {
 
 /** Reads a token. Headers that say where to find keys are ignored. */
 export function readToken(text: string): UnverifiedToken | UnreadableToken {
-  if (text.length > LONGEST) return { fault: `it has more than ${LONGEST} characters`, claims: undefined };
+  if (text.length > MAX_TOKEN_CHARACTERS)
+    return { fault: `it has more than ${MAX_TOKEN_CHARACTERS} characters`, claims: undefined };
   const parts = text.split('.');
   const [head = '', payload = '', signature = ''] = parts;
   if (parts.length !== 3 || !parts.every(isPart))

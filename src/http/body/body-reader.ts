@@ -121,7 +121,7 @@ function requireJson({ headers, traits }: ServiceRequest): void {
 
 function requireIdentity({ 'content-encoding': encoding = 'identity' }: IncomingMessage['headers']): void {
   if (encoding.trim().toLowerCase() === 'identity') return;
-  // RFC 9110 says that the response names what would be accepted.
+  // RFC 9110 says that the response names the encodings that would be accepted.
   throw unsupported('Send the body without a Content-Encoding.', { headers: { 'Accept-Encoding': 'identity' } });
 }
 
@@ -233,7 +233,7 @@ export function discardBody(request: ServiceRequest, response: Response): Promis
 
 /**
  * True if the unread body is small. A client that waits for `100 Continue` sends no body now, and its next request
- * would be taken for one.
+ * would be taken for the body.
  */
 function isSmallUnread({ headers, expectsContinue }: ServiceRequest): boolean {
   const length = announcedLength(headers['content-length']);

@@ -12,10 +12,10 @@ export interface ForwardedHeaders {
   readonly isTrusted: boolean;
 }
 
-/** See {@link ForwardedHeaders}. */
+/** Provides the {@link ForwardedHeaders} of a request to a handler's parameter. */
 export const GatewayHeaders = exchangeParameter((request): ForwardedHeaders => {
   const { app, socket } = request;
-  // Express compiles it from TRUST_PROXY.
+  // Express compiles this function from TRUST_PROXY.
   const isProxy = app.get('trust proxy fn') as (address: string, hop: number) => boolean;
   const namesProxies = Array.isArray(app.get('trust proxy'));
   return {

@@ -8,7 +8,7 @@ const MAX_ENCODING = 2;
 const MASK = '[key]';
 const JSON_TEXT = /"[^"\\]*(?:\\.[^"\\]*)*"/g;
 const ENCODED_BYTE = /%[0-9a-f]{2}/gi;
-/** Forms of issued keys, after their public part, and of tokens, which cannot be listed. */
+/** Forms of issued keys and of tokens, which cannot be listed. */
 const ISSUED: readonly IssuedForm[] = [
   { sign: 'agk_', pattern: /agk_[0-9A-Z]{26}_[\w-]+/gi },
   // Another member's quote, a space or a line end may precede a header. The length excludes names of hosts and files.

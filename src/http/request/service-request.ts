@@ -17,7 +17,7 @@ export interface ServiceRequest extends Request {
   client: string;
   /** Trace id of the client's `traceparent`; null if it sent none. */
   traceId: string | null;
-  /** See `Authentication`. */
+  /** Sender of the request, set by `Authentication`; null without a valid credential. */
   identity?: Identity | null;
   /** Set by `ApiKeyGuard` for all routes that are not public. */
   caller?: Caller;

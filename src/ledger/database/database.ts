@@ -7,7 +7,7 @@ import type { SchemaContribution } from './start-condition';
 
 /**
  * The opened, migrated database. One connection writes records and belongs to the ledger alone. Point reads, lists and
- * verification each have a read-only one, so that a slow one does not hold up the quick ones.
+ * verification each have a read-only connection, so that slow reads do not hold up quick ones.
  */
 export abstract class Database {
   private closing: Promise<void> | null = null;
@@ -50,8 +50,8 @@ export abstract class Database {
   /** Connection options for `@InjectRepository`: a read-only connection. */
   abstract repositoryOptions(): DataSourceOptions;
   /**
-   * Returns which of the processes, or runners, have ended, or count as ended because they have not renewed their lease
-   * for so long.
+   * Returns the names of processes, or runners, that have ended, or that count as ended because they have not renewed
+   * their lease for too long.
    */
   abstract findEndedProcesses(names: readonly string[]): Promise<readonly string[]>;
   /**

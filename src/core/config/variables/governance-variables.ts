@@ -227,7 +227,7 @@ export const GOVERNANCE_VARIABLES = {
     example: 'true',
     ...trueOrFalse(),
   },
-  /** Checked at the start, by those who know what a group is. */
+  /** Checked at the start by the room for changes, which knows the form of a group. */
   changeApprovers: {
     name: 'CHANGE_APPROVERS',
     description:
@@ -314,7 +314,7 @@ function parseJsonList(text: string): readonly unknown[] | undefined {
   }
 }
 
-/** `low=1,high=2`: levels that are left out need one approval. */
+/** Parses a text such as `low=1,high=2`; levels that are left out need one approval. */
 function parseRequiredApprovals(text: string): RequiredApprovals | undefined {
   const pairs = parseList(text, parsePair);
   if (!pairs || new Set(pairs.map(([level]) => level)).size < pairs.length) return undefined;

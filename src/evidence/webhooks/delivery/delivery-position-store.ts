@@ -43,7 +43,7 @@ export class DeliveryPosition {
   @Column('integer')
   readonly attempts!: number;
 
-  /** Time of the first of them, in ISO 8601 like the others. */
+  /** Time of the first failed attempt; all times are in ISO 8601. */
   @Column('text', { nullable: true })
   readonly failingSince!: string | null;
 

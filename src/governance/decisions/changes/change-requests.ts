@@ -67,8 +67,8 @@ export async function isMarkedAwake({ points }: Points): Promise<boolean> {
 }
 
 /**
- * Returns the decision of the last such request. A batch ends with a command that writes without an entry, so later
- * commands see it.
+ * Returns the id of the decision on the last request with this hash. A batch ends with a command that writes without an
+ * entry, so later commands see it.
  */
 export async function decisionOfRequest({ points }: Points, requestHash: string): Promise<string | undefined> {
   const [row] = await points.all<Pick<ChangeRequest, 'decisionId'>>(SELECT_DECISION, [requestHash]);

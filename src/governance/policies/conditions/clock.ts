@@ -3,7 +3,7 @@ import { findTimeZone, weekdayOf } from '../../../core/values/time-zone';
 export type Day = 'sun' | 'mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat';
 export const DAYS: readonly Day[] = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'];
 
-/** What a policy requires of the time of a request. A span over midnight belongs to the day on which it begins. */
+/** A condition on the time of a request. A span over midnight belongs to the day on which it begins. */
 export interface ClockCondition {
   /** The name of an IANA time zone. */
   readonly clock: string;
@@ -12,20 +12,20 @@ export interface ClockCondition {
   /** Dates of the zone, `YYYY-MM-DD`, on which no span begins. */
   readonly except?: readonly string[] | null;
   readonly op: 'between';
-  /** `HH:MM`; the second one is not included. */
+  /** Beginning and end of the span as `HH:MM`; the end is excluded. */
   readonly value: readonly [string, string];
 }
 
 const DAY_MS = 86_400_000;
 
-/** Minutes from midnight. */
+/** Returns the minutes from midnight. */
 function minutesOf(time: string): number {
   return Number(time.slice(0, 2)) * 60 + Number(time.slice(3));
 }
 
 /**
- * Whether the condition holds at a time; unknown if the database has no such zone. Only the local time counts: both passes
- * of an hour when clocks go back; from the jump on if the span begins in the hour that is missing.
+ * Returns a test of a time; unknown if the database has no such zone. Only the local time counts: an hour that repeats
+ * when clocks go back counts twice, and a span that begins in a skipped hour begins when clocks go forward.
  */
 export function clockTest({
   clock,

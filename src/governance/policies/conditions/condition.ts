@@ -21,61 +21,61 @@ import {
 } from './operand';
 import { normalFormC } from '../../../core/values/normal-form';
 
-/** Undefined if the pointer refers to no scalar. */
+/** Returns the scalar at a path; undefined if there is none. */
 function pointedScalar(path: readonly string[], from: JsonValue): JsonScalar | undefined {
   const value = valueAt(path, from);
   return isScalar(value) ? value : undefined;
 }
 
-/** What conditions look at in a request. */
+/** The parts of a request that conditions examine. */
 export interface ConditionRequest extends OperandSource {
   readonly subject: EvaluationSubject;
   readonly resourceType: string;
-  /** The conversation or task of the agent that it is part of; absent or null: of none. */
+  /** Conversation or task of the agent that the request is part of; absent or null if there is none. */
   readonly run?: string | null | undefined;
   /** The time of the request: ISO 8601 in UTC with milliseconds. */
   readonly at: string;
 }
 
-/** What a policy requires of what the agent was authorised to do before: in the same run, or within a time. */
+/** A condition on what the agent was authorised to do before: in the same run, or within a time. */
 export interface EarlierCondition {
   /** An action, or a pattern of actions. */
   readonly earlier: string;
   /** An ISO 8601 duration up to the time of the request, in any run or none. Left out: in the same run. */
   readonly within?: string | null;
-  /** Left out: on any resource. */
+  /** `same` for the resource of the request; left out for any resource. */
   readonly resource?: 'same' | null;
   readonly op: 'exists';
   readonly value: boolean;
 }
 
-/** What a policy requires of what is known of the entity that a resource names. */
+/** A condition on the claims about the entity that a resource names. */
 export interface ClaimCondition {
   /** A predicate. */
   readonly claim: string;
   readonly op: 'supports';
-  /** A JSON Pointer to the value that is to be supported. */
+  /** A JSON Pointer to the value that claims must support. */
   readonly parameter: string;
   /** The least confidence. */
   readonly value: number;
 }
 
-/** Which earlier execution a condition looks for. */
+/** The earlier execution that a condition looks for. */
 export interface EarlierKey {
-  /** Null: any run, or none. */
+  /** Run of the execution; null for any run, or none. */
   readonly run: string | null;
-  /** The first time that counts; null: all of the run. */
+  /** First time that counts, in ISO 8601; null if the whole run counts. */
   readonly since: string | null;
   readonly agentId: string;
-  /** A pattern. */
+  /** Pattern of actions. */
   readonly action: string;
-  /** By `resourceKey`; null: any. */
+  /** Resource by {@link resourceKey}; null for any. */
   readonly resource: string | null;
   /** Most actions of the agent with which the pattern is compared; absent until it is known how many conditions ask. */
   readonly maxActions?: number;
 }
 
-/** Of which entity, and about what, a condition asks what is known. */
+/** The claims that a condition needs: entity and predicate. */
 export interface ClaimKey {
   readonly entityId: string;
   /** In normal form C. */
@@ -88,14 +88,14 @@ export interface ClaimFact {
   readonly confidence: number;
 }
 
-/** What a condition asks besides the request. */
+/** The fact that a condition needs in addition to the request. */
 export type ConditionQuestion = { readonly earlier: EarlierKey } | { readonly claim: ClaimKey };
 
-/** What conditions ask besides the request, gathered before policies decide; what is missing is unknown. */
+/** Facts that conditions need, gathered before policies decide; a missing fact is unknown. */
 export interface ConditionFacts {
-  /** By `earlierName`, the id of an execution, or null where there is none. */
+  /** Maps {@link earlierName} to the id of an execution; null if there is none. */
   readonly earlier: ReadonlyMap<string, string | null>;
-  /** By `claimName`; null where the entity does not exist, or has too many. */
+  /** Maps {@link claimName} to claims; null if the entity does not exist, or has too many. */
   readonly claims: ReadonlyMap<string, readonly ClaimFact[] | null>;
 }
 
@@ -103,18 +103,18 @@ export const NO_FACTS: ConditionFacts = { earlier: new Map(), claims: new Map() 
 
 const ENTITY_ID = /^ent_[0-7][0-9A-HJKMNP-TV-Z]{25}$/;
 
-/** The entity whose claims count; null if no segment has the form of an entity's id, or more than one has. */
+/** Returns the entity whose claims count; null if not exactly one segment has the form of an entity's id. */
 function claimedEntityIn(resourceId: string): string | null {
   const [entityId = null, ...others] = resourceId.split('/').filter((segment) => ENTITY_ID.test(segment));
   return others.length === 0 ? entityId : null;
 }
 
-/** The last segment of a resource that has the form of an entity's id; null if none has. */
+/** Returns the last segment of a resource that has the form of an entity's id; null if none has. */
 export function entityIdIn(resourceId: string): string | null {
   return resourceId.split('/').findLast((segment) => ENTITY_ID.test(segment)) ?? null;
 }
 
-/** A resource as it is compared with those of earlier executions. */
+/** Returns a resource in the form in which it is compared with those of earlier executions. */
 export function resourceKey({
   resourceType,
   resourceId,
@@ -122,17 +122,17 @@ export function resourceKey({
   return `${resourceType}/${spelledPath(resourceId)}`;
 }
 
-/** Identifies what is looked for among what was gathered. */
+/** Names an earlier execution among the gathered facts. */
 export function earlierName({ run, since, agentId, action, resource }: EarlierKey): string {
   return JSON.stringify([run, since, agentId, action, resource]);
 }
 
-/** Names what a condition asks about an entity. */
+/** Names the claims of an entity among the gathered facts. */
 export function claimName({ entityId, predicate }: ClaimKey): string {
   return JSON.stringify([entityId, predicate]);
 }
 
-/** Whether a claim with the value has enough confidence, and none with another value has as much. */
+/** True if a claim with the value has enough confidence, and no claim with another value has as much. */
 function isSupported(value: unknown, least: number, claims: readonly ClaimFact[]): boolean {
   const surest = Math.max(...claims.map((claim) => (claim.value === value ? claim.confidence : -1)));
   return surest >= least && claims.every((claim) => claim.value === value || claim.confidence < surest);
@@ -158,7 +158,7 @@ export const PARAMETER_OPERATORS = [
 export const IDENTITY_OPERATORS = ['eq', 'ne', 'in', 'not_in', 'domain', 'exists'] as const satisfies readonly string[];
 export const CONDITION_OPERATORS = [...PARAMETER_OPERATORS, 'between', 'supports'] as const;
 
-/** What a policy requires of the parameters of a request; `domain` lists host names. */
+/** A condition on a parameter of a request; `domain` lists host names. */
 export type ParameterCondition = ParameterReference &
   (
     | { readonly op: 'eq' | 'ne'; readonly value: JsonScalar | ValueReference }
@@ -169,7 +169,7 @@ export type ParameterCondition = ParameterReference &
     | { readonly op: 'exists'; readonly value: boolean }
   );
 
-/** What a policy requires of the principal or the resource of a request. */
+/** A condition on the principal or the resource of a request. */
 export type IdentityCondition = (PrincipalReference | ResourceReference) &
   (
     | { readonly op: 'eq' | 'ne'; readonly value: JsonScalar | ValueReference }
@@ -188,16 +188,16 @@ export type PolicyCondition =
 /** `unknown` if there is nothing to compare, or nothing comparable with the value. */
 export type Truth = boolean | 'unknown';
 
-/** Tells whether a condition holds for a request, by what was gathered besides it. */
+/** Evaluates a condition for a request and the gathered facts. */
 type ConditionTest = (request: ConditionRequest, facts: ConditionFacts) => Truth;
 
 export interface CompiledCondition {
   readonly test: ConditionTest;
-  /** Whether it reads the clock of a time zone. */
+  /** True if the condition reads the clock of a time zone. */
   readonly hasZone?: true;
-  /** Number of items of a list that it compares in a request; absent if it looks at no list. */
+  /** Returns the number of compared list items; absent if the condition examines no list. */
   readonly itemCount?: (request: OperandSource) => number;
-  /** What it asks besides the request, or null where nothing can be known; absent if it asks nothing else. */
+  /** Returns the needed fact; null if it cannot be known. Absent if the request suffices. */
   readonly question?: (request: ConditionRequest) => ConditionQuestion | null;
 }
 
@@ -208,7 +208,7 @@ export function compileCondition(condition: PolicyCondition): CompiledCondition 
   return 'parameter' in condition ? onParameter(condition) : { test: identityTest(condition) };
 }
 
-/** Whether all conditions hold: false if any is false, otherwise unknown if any is unknown. */
+/** True if all conditions hold: false if any is false, otherwise unknown if any is unknown. */
 export function truthOf(
   conditions: readonly CompiledCondition[],
   request: ConditionRequest,
@@ -216,17 +216,17 @@ export function truthOf(
 ): Truth {
   let truth: Truth = true;
   for (const condition of conditions) {
-    const one = condition.test(request, facts);
-    if (one === false) return false;
-    if (one === 'unknown') truth = 'unknown';
+    const result = condition.test(request, facts);
+    if (result === false) return false;
+    if (result === 'unknown') truth = 'unknown';
   }
   return truth;
 }
 
-/** By request, the time at which each duration before it begins: many conditions look back equally far. */
+/** Times at which durations before a request begin: many conditions look back equally far. */
 const beginnings = new WeakMap<ConditionRequest, Map<string, string>>();
 
-/** The time at which a duration that ends with the request begins: ISO 8601. */
+/** Returns the time, in ISO 8601, at which a duration begins that ends with the request. */
 function beginningOf(duration: string, request: ConditionRequest): string {
   const cachedBeginnings = beginnings.get(request) ?? new Map<string, string>();
   beginnings.set(request, cachedBeginnings);
@@ -235,7 +235,7 @@ function beginningOf(duration: string, request: ConditionRequest): string {
   return beginning;
 }
 
-/** Unknown for a subject that is not a registered agent, and, unless it looks at a time, without a run. */
+/** Unknown for a subject that is not a registered agent; without `within`, also outside of a run. */
 function onEarlier({ earlier: action, within = null, resource, value }: EarlierCondition): CompiledCondition {
   const question = (request: ConditionRequest): { readonly earlier: EarlierKey } | null => {
     const { subject } = request;
@@ -254,7 +254,7 @@ function onEarlier({ earlier: action, within = null, resource, value }: EarlierC
   };
 }
 
-/** Unknown if the resource names no entity, or the parameter has no value. */
+/** The result is unknown if the resource names no entity, or the parameter has no value. */
 function onClaims({ claim: rawPredicate, parameter, value: least }: ClaimCondition): CompiledCondition {
   const [predicate, path] = [normalFormC(rawPredicate), pathOf(parameter)];
   const question = ({ resourceId, parameters }: ConditionRequest): { readonly claim: ClaimKey } | null => {
@@ -295,7 +295,7 @@ function onParameter(condition: ParameterCondition): CompiledCondition {
   };
 }
 
-/** Unknown below what stands for a secret or a hash: nobody can tell what it had. */
+/** Unknown inside a value that a replacement hides: nobody can tell its members. */
 function presenceTest(path: readonly string[], isExpected: boolean): ConditionTest {
   return ({ parameters }) => {
     const value = valueAt(path, parameters);
@@ -310,20 +310,20 @@ function identityTest(condition: IdentityCondition): ConditionTest {
   return (request) => comparison(request)(read(request));
 }
 
-/** Unknown unless it is the same for each value; nothing is known of an empty list. */
+/** Returns the result that all values share; unknown if they differ, or for an empty list. */
 function truthOfEach(values: readonly MaybeJson[], truthOfValue: CompareValue): Truth {
   let truth: Truth | null = null;
   for (const value of values) {
-    const one = truthOfValue(value);
-    if (one === 'unknown' || (truth !== null && one !== truth)) return 'unknown';
-    truth = one;
+    const result = truthOfValue(value);
+    if (result === 'unknown' || (truth !== null && result !== truth)) return 'unknown';
+    truth = result;
   }
   return truth ?? 'unknown';
 }
 
 type CompareValue = (requestValue: MaybeJson) => Truth;
 
-/** Prepares what does not depend on the value once per condition, or once per request: a list may have thousands of items. */
+/** Prepares parts that do not depend on the compared value, because a list may have thousands of items. */
 function comparisonFor(
   condition: Exclude<ParameterCondition | IdentityCondition, { op: 'exists' }>,
 ): (request: OperandSource) => CompareValue {
@@ -364,7 +364,7 @@ function comparisonFor(
   }
 }
 
-/** Two texts of a request are compared for each condition: both may be almost as long as the request. */
+/** Most characters of a text that is compared with another text of the request, for each condition. */
 const MAX_COMPARED_CHARACTERS = 4_096;
 
 function isLong(value: MaybeJson): boolean {

@@ -25,7 +25,7 @@ export function timedConditionsOf({ conditions }: Pick<PolicyRules, 'conditions'
   return conditions.filter((condition) => 'earlier' in condition && (condition.within ?? null) !== null).length;
 }
 
-/** Returns why a list of checks is refused if its first `questions` need more facts than one request may. */
+/** Returns why a list of checks is refused whose first `questions` need more facts than a request may. */
 export function factsFault(questions: number): string {
   return (
     `must be fewer: for the first ${questions} of them, the policies look up more than ${MAX_FACTS_OF_REQUEST} limits, ` +
@@ -33,7 +33,10 @@ export function factsFault(questions: number): string {
   );
 }
 
-/** Shares the actions that one question may compare among its patterns with a time; an exact action compares none. */
+/**
+ * Divides the number of actions that one question may compare among its patterns with a time; an exact action compares
+ * none.
+ */
 export function withSharedActions(facts: readonly FactQuery[]): readonly FactQuery[] {
   const count = facts.filter(comparesActions).length;
   if (count === 0) return facts;

@@ -162,7 +162,7 @@ function namesOfRequest({ request, subjects, team }: EvaluationContext): FilingN
   ];
 }
 
-/** Files the policies of a team separately, so that others need not be skipped one by one. */
+/** Files the policies of a team separately, so that requests of others need not skip them one by one. */
 function inTeam(team: string, subject: string): string {
   return `${team}\n${subject}`;
 }

@@ -12,8 +12,8 @@ import { LedgerService } from '../../../ledger/ledger.service';
 import { ledgerSql } from '../../../ledger/writing/ledger-sql';
 import { CounterReader } from '../../../ledger/reading/counter-reader';
 
-/** Entries that one statement reads. */
-const CHUNK = 5_000;
+/** Number of entries that one statement reads. */
+const CHUNK_SIZE = 5_000;
 
 const SELECT_LIMITED = `SELECT "id", "name", "limits" FROM "policies" WHERE "limits" <> '[]'`;
 /**
@@ -25,7 +25,7 @@ const IS_SAID = `EXISTS (SELECT 1 FROM "ledger_entries" AS other WHERE other."su
 const SELECT_CHUNK =
   `SELECT "sequence", CASE WHEN "details" LIKE '%"used":[%' AND ($1 <> 'execution.erased' OR NOT ${IS_SAID}) THEN "details" END AS "details" ` +
   `FROM "ledger_entries" AS entry ` +
-  `WHERE "action" = $1 AND "sequence" > $2 AND "sequence" <= $3 ORDER BY "sequence" LIMIT ${CHUNK}`;
+  `WHERE "action" = $1 AND "sequence" > $2 AND "sequence" <= $3 ORDER BY "sequence" LIMIT ${CHUNK_SIZE}`;
 /** Selects the uses of grants: each execution that a grant authorised has taken one. */
 const SELECT_GRANTED =
   `SELECT "grantId" AS "id", count(*) AS "count" FROM "executions" WHERE "grantId" IS NOT NULL ` +
@@ -95,7 +95,7 @@ export async function* takenAmounts(
       const parameters: readonly SqlValue[] = [action, last, upTo];
       const rows = await connection.all<{ sequence: number; details: string | null }>(SELECT_CHUNK, parameters);
       last = rows.at(-1)?.sequence ?? last;
-      isOver = rows.length < CHUNK;
+      isOver = rows.length < CHUNK_SIZE;
       const taken = rows.flatMap(({ details }) => (details === null ? [] : takenBy(details, sums)));
       yield taken.filter(({ key }) => !isPassedSum(key, now));
     }
@@ -171,6 +171,6 @@ export class MissingSums implements OnApplicationBootstrap {
 
   private async addUp(sums: UsedSums, { after, upTo }: { after: number; upTo: number }): Promise<void> {
     for await (const taken of takenAmounts(this.database.points, { after, upTo }))
-      for (const one of taken) sums.add(one);
+      for (const amount of taken) sums.add(amount);
   }
 }

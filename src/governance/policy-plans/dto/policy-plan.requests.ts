@@ -43,7 +43,7 @@ import { CreatePolicyRequest } from '../../policies/dto/policy.dto';
 /** The period of a replay as sent in a request; null counts as left out. */
 type ReplayInput = Readonly<Partial<Record<'from' | 'to', string | null>>>;
 
-/** ISO 8601 in UTC with milliseconds, both included. */
+/** The period of a replay: times in ISO 8601 in UTC with milliseconds, both included. */
 export type ReplayPeriod = Readonly<Record<'from' | 'to', string | undefined>>;
 
 const TIME: Shape = {

@@ -138,7 +138,7 @@ export class CellVerdicts {
       if (sides.length === 0 || subjects === 0n) continue;
       const others = { ...state, subjects: state.subjects & ~policy.subjects };
       const states = this.statesAfter(policy, sides, { ...state, subjects });
-      // The last one is walked first.
+      // The walk goes on with the last state.
       for (const each of [...states, ...(others.subjects === 0n ? [] : [others])].reverse())
         this.pending.push({ index, start: next + 1, state: each });
       return;

@@ -37,7 +37,7 @@ const MAX_CHARACTERS = 8 * 1024 * 1024;
 /** Characters that JSON adds to a text. */
 const AROUND_TEXT = 3;
 
-/** Reason why a plan is incomplete whose comparison ended for its size. */
+/** Reason why a plan is incomplete if its comparison needed too much memory. */
 export const TOO_MUCH_MEMORY = 'The plan needed too much memory.';
 
 const ENCODED =
@@ -86,7 +86,7 @@ export function policyEffects(
   try {
     new EffectsSearch(classes, budget, effects).find(plannedMatches(policies, classes).flatMap(splitByEncoding));
   } catch (error) {
-    // A RangeError is one of size: of the stack, or of a text.
+    // A RangeError means that the stack, or a text, would have become too large.
     if (!(error instanceof OutOfTime || error instanceof RangeError)) throw error;
     const isLate = error instanceof OutOfTime;
     budget.leaveOut(isLate ? `The plan took longer than PLAN_TIMEOUT allows (${timeout} ms).` : TOO_MUCH_MEMORY);

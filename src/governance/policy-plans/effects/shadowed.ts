@@ -9,8 +9,8 @@ import type { ShadowedPolicyResponse } from '../dto/policy-plan.response';
 import { referenceTo } from './policy-effects';
 
 /**
- * Returns policies each of whose patterns is covered by a pattern of another policy, which takes precedence and has no
- * conditions or limits, and so decides everything they match.
+ * Returns policies that never decide: another policy takes precedence, has no conditions or limits, and covers each of
+ * their patterns.
  */
 export function shadowedPolicies(policies: readonly PlannedMatch[], step: () => void): ShadowedPolicyResponse[] {
   const covering = policies.filter(({ condition }) => condition === null).sort(byPrecedence);
@@ -132,7 +132,7 @@ function firstOf(pattern: ResourcePattern): string | null {
   return pattern.kind === 'everything' ? null : (pattern.path.split('/', 1)[0] ?? null);
 }
 
-/** Returns the subjects that cover one, including itself. */
+/** Returns the subjects that cover a subject, including itself. */
 function subjectsAround(text: string): string[] {
   const name = subjectText(text);
   switch (parseSubject(text).kind) {

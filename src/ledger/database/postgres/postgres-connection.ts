@@ -10,7 +10,7 @@ import { ServerReach } from './server-reach';
 /** Milliseconds for the server to close a session; an unreachable server never does. */
 const GOODBYE = 1_000;
 
-/** Milliseconds: the longest a timer can take. */
+/** The longest time of a timer, in milliseconds. */
 const ENDLESS = 2 ** 31 - 1;
 
 /** Milliseconds until the state of an unanswered COMMIT is queried for the first time, and then between queries. */
