@@ -49,7 +49,7 @@ export class RecordHistory {
     private readonly catalog: RecordCatalog,
   ) {}
 
-  /** ISO 8601: the time that the next entry would carry. */
+  /** Time that the next entry would have, in ISO 8601. */
   get now(): string {
     return this.ledger.now;
   }
@@ -118,7 +118,7 @@ export class RecordHistory {
   /**
    * Yields the records, as they were after the entry with the sequence, of a kind whose records are never removed,
    * oldest first; each chunk is read when the loop reaches it.
-   * @param only restricts them to those with a value in a column that never changes
+   * @param only restricts the records to those with a value in a column that never changes
    */
   async *chunks<Row extends GovernedRow>(
     kind: RecordKind<Row>,

@@ -80,7 +80,7 @@ async function writeTemporary(path: string, text: string): Promise<string> {
   return temporary;
 }
 
-/** Removes the temporary file if the work fails; otherwise one a minute could pile up. */
+/** Removes the temporary file if the work fails; otherwise one file a minute could pile up. */
 async function orRemoved(temporary: string, work: Promise<void>): Promise<void> {
   try {
     await work;
@@ -107,7 +107,7 @@ const SIGNS = 'and tell clients its public key';
 /**
  * Reads the 32 bytes of a secret key from its file; generates both if there is none yet.
  * @param label such as `signing key`
- * @param consequence what has to be done after another key was made
+ * @param consequence instruction for the time after another key was made
  */
 export async function persistentSeed(path: string, label: string, consequence = SIGNS): Promise<Buffer> {
   if (!existsSync(path)) await makeSeed(path);

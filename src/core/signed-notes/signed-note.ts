@@ -80,7 +80,7 @@ const PUBLIC_KEY_PREFIX = Buffer.from('302a300506032b6570032100', 'hex');
 const KEY_BYTES = 32;
 const VERIFIER_KEY = /^(?<name>[^\s+]+)\+(?<keyId>[0-9a-f]{8})\+(?<key>[A-Za-z0-9+/]+=*)$/u;
 
-/** `<name>+<key id>+<base64 of 0x01 ‖ public key>`; undefined if the text is not one, or its key id does not match. */
+/** `<name>+<key id>+<base64 of 0x01 ‖ public key>`; undefined if the text is no such key, or its key id is wrong. */
 export function parseVerifierKey(text: string): VerifierKey | undefined {
   const { name, keyId, key } = VERIFIER_KEY.exec(text)?.groups ?? {};
   if (name === undefined || keyId === undefined || key === undefined) return undefined;
@@ -97,7 +97,10 @@ function rawPublicKey(publicKey: KeyObject): Buffer {
   return publicKey.export({ format: 'der', type: 'spki' }).subarray(PUBLIC_KEY_PREFIX.length);
 }
 
-/** An invalid signature by a known key makes the note invalid, whatever else it carries. */
+/**
+ * Returns the verdict on a note's signatures. An invalid signature by a known key makes the note invalid, even if
+ * others are valid.
+ */
 export function signatureVerdict(note: SignedNote, keys: readonly VerifierKey[]): SignatureVerdict {
   const text = Buffer.from(note.text, 'utf8');
   const verdicts = note.signatures.flatMap(({ name, keyId, signature }) =>
@@ -113,7 +116,9 @@ export function signatureVerdict(note: SignedNote, keys: readonly VerifierKey[])
 const PRIVATE_KEY_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex');
 const SEED_BYTES = 32;
 
-/** The 32-byte seed in standard base64, as `openssl rand -base64 32` prints it; undefined if the text is not one. */
+/**
+ * Parses the 32-byte seed in standard base64, as `openssl rand -base64 32` prints it; undefined if the text is no seed.
+ */
 export function parseSeed(text: string): Buffer | undefined {
   const seed = Buffer.from(text, 'base64');
   return seed.length === SEED_BYTES && seed.toString('base64') === text ? seed : undefined;

@@ -4,7 +4,7 @@ import { isConsistent, isIncluded, type TreeHead } from '../../ledger/merkle/pro
 import { EMPTY_ROOT, TreeDamagedError } from '../../ledger/merkle/tree';
 import { type ConsistencyProof, type InclusionProof, TreeReader } from '../../ledger/reading/tree-reader';
 
-/** Issues proofs for the current log; none that does not lead to the root of the head record. */
+/** Issues proofs for the current log, and only proofs that lead to the root of the head record. */
 @Injectable()
 export class TreeProofs {
   constructor(private readonly tree: TreeReader) {}

@@ -21,18 +21,21 @@ import { writeWhile } from '../webhooks/delivery/delivery-position-store';
 import { WebhookBodies } from '../webhooks/messages/webhook-bodies';
 import { escapeForMail, MailSender, mailText } from './mail-sender';
 
-/** Milliseconds between checks, and between two mails to a person. */
+/** Milliseconds between checks. */
 const INTERVAL_MS = 1_000;
+/** Milliseconds between two mails to a person. */
 const BETWEEN = 60_000;
+/** Most milliseconds until a failed mail is tried again. */
 const MAX_DELAY_MS = 3_600_000;
 /** Milliseconds for mails under way when the service stops. */
 const GRACE = 2_000;
-/**
- * Most decisions that one mail names, most people who get mail about one decision, and most mails being sent at a time.
- */
+/** Most decisions that one mail names. */
 const MAX_LISTED_DECISIONS = 20;
-const MAX_MAILS = 50;
+/** Most people who get mail about one decision. */
+const MAX_RECIPIENTS = 50;
+/** Most mails being sent at a time. */
 const AT_ONCE = 5;
+/** Decisions read at once. */
 const CHUNK = 500;
 const PROPOSED = { column: 'status', comparison: 'equals', value: 'proposed' } as const;
 const EMERGENCY = { column: 'type', comparison: 'equals', value: CHANGE_REVIEW_TYPE } as const;
@@ -215,7 +218,7 @@ export class MailDispatcher implements OnApplicationBootstrap, OnModuleDestroy {
         last = Math.max(last, createdSequence);
         let approverCount = 0;
         for (const { agent } of readers) {
-          if (approverCount === MAX_MAILS) break;
+          if (approverCount === MAX_RECIPIENTS) break;
           if (!(await hears(agent, decision, couldApprove))) continue;
           approverCount += 1;
           if (due.has(agent.id) && createdSequence > (sequences.get(agent.id) ?? 0))
@@ -296,8 +299,8 @@ export class MailDispatcher implements OnApplicationBootstrap, OnModuleDestroy {
     const { epoch } = recipient;
     const mailed = { agentId: agent.id, epoch, sequence, mailedAt, term };
     this.positions.set(agent.id, { epoch, sequence, notBefore: this.now + BETWEEN, delay: 0 });
-    // Retried until it is written: a failure would end this check, and the next one would repeat the mails that are
-    // being sent to others.
+    // The position is written with retries: a failure would end this check, and the next one would repeat the mails
+    // that are being sent to others.
     await writeWhile(
       () => !this.repeated.isStopping,
       () => this.emails.advance(mailed),

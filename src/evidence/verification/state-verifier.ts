@@ -17,7 +17,7 @@ import { FIRST_ULID, isUlid } from '../../ledger/chain/random';
  * Faults of a record, compared with the ledger.
  * - `changed`: it differs from the state that its last entry left.
  * - `added`: no entry created it, or the last one removed it.
- * - `missing`: its last entry left it, but it does not exist.
+ * - `missing`: its last entry did not remove it, but it does not exist.
  */
 export const RECORD_FAULTS = ['changed', 'added', 'missing'] as const;
 export type RecordFault = (typeof RECORD_FAULTS)[number];

@@ -28,8 +28,8 @@ export function isDefault(id: string | null): boolean {
 }
 
 /**
- * Returns the plan from nothing allowed to the policies in force, whose effects are what the agent may do. The default
- * effect allows an effect without a policy.
+ * Returns the plan from nothing allowed to the policies in force, whose effects are what the agent may do. With the
+ * default effect `allow`, these include all that no policy is about.
  */
 export async function accessPlan(
   { agent, policies }: AccessBasis,
@@ -101,7 +101,7 @@ function subjectsFor({ id }: AccessBasis['agent']): string[] {
   return [`agent:${id}`];
 }
 
-/** Returns the valid capabilities. A stored one that would be refused today matches nothing. */
+/** Returns the valid capabilities. A stored capability that would be refused today matches nothing. */
 function capabilitiesOf({ capabilities }: AccessBasis['agent']): ReadonlySet<string> {
   return new Set(capabilities.filter((pattern) => actionPatternFault(pattern) === undefined));
 }

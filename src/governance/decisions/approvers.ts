@@ -51,12 +51,12 @@ type ListedAgent = Pick<Agent, 'id' | 'name' | 'kind' | 'roles' | 'status' | 'cr
 /** Decides whether an agent could approve a decision now. */
 export type Judge = (agent: ListedAgent, decision: OpenDecision) => boolean;
 
-/** The ids of the people in whose place an agent could approve a decision now; its own alone if it could in its own. */
+/** Finds the people in whose place an agent could approve a decision now; itself alone if it could in its own. */
 type PlaceSearch = (agent: ListedAgent, decision: OpenDecision) => readonly string[];
 
 /** A decision that an agent could approve now. */
 export interface AwaitedDecision extends Decision {
-  /** The people in whose place alone it could, by delegations; absent if it could in its own. */
+  /** The people in whose place the agent could, by delegations; absent if it could in its own place. */
   readonly inPlaceOf?: readonly string[];
 }
 
@@ -77,7 +77,7 @@ interface Candidate extends Reviewer {
 
 /** The result of a search. */
 interface SearchPage {
-  /** The places of the agent by the sequences of the page's rows, and of the one after it. */
+  /** The places of the agent by the sequences of the page's rows, and of the row after them. */
   readonly places: ReadonlyMap<number, readonly string[]>;
   readonly total: number;
 }
@@ -216,7 +216,7 @@ export class Approvers {
     };
   }
 
-  /** Returns a function that makes the search for a chunk of decisions; it reads who has a passkey once a decision needs that. */
+  /** Returns a function that makes the search for a chunk of decisions. Passkeys are read once a decision needs one. */
   private placeSearches(agents: readonly ListedAgent[]): (decisions: readonly OpenDecision[]) => Promise<PlaceSearch> {
     let signing: ReadonlySet<string> | null = null;
     let emergencies: ReadonlySet<string> = new Set();
@@ -287,7 +287,7 @@ export class Approvers {
     for await (const candidates of this.candidateChunks(decision, signal)) yield* candidates;
   }
 
-  /** The agents that match a group, for each chunk of agents read; without groups, every active agent. */
+  /** Yields, for each chunk of agents read, those that match a group; without groups, the active ones. */
   private async *candidateChunks(decision: Decision, signal: AbortSignal): AsyncGenerator<Candidate[]> {
     const { approvers } = decision;
     const groups = approvers === null ? null : new ApproverGroups(approvers);
@@ -303,13 +303,13 @@ export class Approvers {
     )) {
       signal.throwIfAborted();
       const all = agents.filter(isDecider).map((place) => ({ place, groups: groups?.groupsFor(place) ?? [] }));
-      const places = groups === null ? all : all.filter((one) => one.groups.length > 0);
+      const places = groups === null ? all : all.filter((candidate) => candidate.groups.length > 0);
       const matching = (await this.withSubstitutes(places)).filter(({ agent }) => isDecider(agent));
       const ids = hasSignedGroup(decision) ? matching.map(({ agent }) => agent.id) : [];
       const signing = await this.holders.among(ids);
-      yield matching.map((one) => ({
-        ...one,
-        fillable: fillableBy(signing.has(one.agent.id), one.groups, approvers ?? []),
+      yield matching.map((candidate) => ({
+        ...candidate,
+        fillable: fillableBy(signing.has(candidate.agent.id), candidate.groups, approvers ?? []),
       }));
     }
   }
@@ -345,11 +345,11 @@ export class Approvers {
   ): Promise<(Place & Reviewer)[]> {
     const delegations = places.flatMap(({ place }) => this.delegations.listMadeBy(place.id));
     const agents = await this.agentsAmong(delegations.map(({ to }) => to));
-    return places.flatMap((one) => [
-      { ...one, agent: one.place, delegation: null },
-      ...this.delegations.listMadeBy(one.place.id).flatMap((delegation) => {
+    return places.flatMap((candidate) => [
+      { ...candidate, agent: candidate.place, delegation: null },
+      ...this.delegations.listMadeBy(candidate.place.id).flatMap((delegation) => {
         const agent = agents.get(delegation.to);
-        return agent === undefined ? [] : [{ ...one, agent, delegation }];
+        return agent === undefined ? [] : [{ ...candidate, agent, delegation }];
       }),
     ]);
   }

@@ -97,7 +97,7 @@ interface Denial {
   readonly policies: readonly DecidingPolicy[];
 }
 
-/** Approves and rejects. If two reviews race for the same decision, the ledger's order decides. */
+/** Approves and rejects decisions. If two reviews race for the same decision, the ledger's order decides. */
 @Injectable()
 export class DecisionReviewsService {
   constructor(
@@ -115,7 +115,7 @@ export class DecisionReviewsService {
   async review(caller: Caller, decisionId: string, sent: ReviewRequest): Promise<Decision> {
     const instead = await this.redactedInstead(caller, decisionId, sent.instead);
     const request = { ...sent, instead };
-    // Loading takes a while, and a command must be short.
+    // Loading the protocol takes a while, and a command must be short.
     if (request.signature !== undefined) loadProtocol();
     const write = await this.prefetching([decisionId], request.approver);
     return write.write(caller, async (transaction) => {
@@ -326,7 +326,9 @@ async function parametersLength(transaction: LedgerTransaction, { executionId }:
   return JSON.stringify((await requiredExecution(transaction, executionId)).parameters).length;
 }
 
-/** Returns what decides whether the caller's key, and the reviewers, come from an emergency without a review. */
+/**
+ * Returns the facts by which the caller's key, and the reviewers, are known to come from an emergency without a review.
+ */
 async function sourceOf(transaction: ServiceTransaction, decision: Decision): Promise<ReviewSource> {
   const { type, id } = transaction.caller.actor;
   const emergencies = isAboutChange(decision) ? await unreviewedEmergencies(transaction) : [];
@@ -358,7 +360,7 @@ async function delegatorFor(
 
 /**
  * True if an unsigned approval would count for no group, or, given together with others, for fewer groups than a signed
- * one.
+ * approval.
  */
 function lacksSignature({ approvers }: Decision, { groups, isSigned, isTogether }: Parties): boolean {
   if (isSigned || groups === null || approvers === null) return false;

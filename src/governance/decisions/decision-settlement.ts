@@ -63,6 +63,7 @@ const ESCALATIONS: DueRecords<Decision> = {
   },
 };
 
+/** Most decisions settled at once. */
 const CHUNK = 100;
 
 export const ESCALATION_SETTLEMENT: FactoryProvider<DueSettlement<Decision>> = {

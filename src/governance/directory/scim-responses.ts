@@ -57,7 +57,7 @@ export function withChosen(resource: JsonObject, choice: AttributeChoice): JsonO
   return Object.fromEntries(members.filter(([name]) => name === 'schemas' || name === 'id' || isChosen(name, choice)));
 }
 
-/** Returns the names in lower case, without the schema before a name and the part after it. */
+/** Returns the names in lower case, without the schema before a name and the sub-attribute after it. */
 function namesIn(list: string): ReadonlySet<string> {
   return new Set(
     list.split(',').map((path) => /^(?:urn:[^,]*:)?([\w$-]+)/i.exec(path.trim())?.[1]?.toLowerCase() ?? ''),

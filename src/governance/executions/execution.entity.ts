@@ -43,7 +43,7 @@ const AWAITS_RESUME = `"outcome" = 'approved'`;
 export const WAS_AUTHORISED = `"outcome" IN ('authorized', 'running', 'executed', 'failed', 'interrupted')`;
 /** Condition of the indexes that find the executions of a run. */
 const IS_EARLIER = `"run" IS NOT NULL AND ${WAS_AUTHORISED}`;
-/** Condition of the indexes that find the executions of a time. */
+/** Condition of the indexes that find the executions of a period. */
 export const IS_RECENT = `"erased" = 'false' AND ${WAS_AUTHORISED}`;
 
 /** Alternative parameters that a reviewer would approve, and their grant; null if they need a request of their own. */

@@ -9,7 +9,7 @@ const MAX_CLAIMS = 100;
 /** Most bytes of the JSON of a claim's value, and of all contexts of a predicate: with more, the predicate counts as unknown. */
 const MAX_VALUE_BYTES = 1_000;
 const MAX_CONTEXT_BYTES = 65_536;
-/** Most keys of one statement, which parses all contexts of each. */
+/** Most keys of one statement, which parses all contexts of the claims of each key. */
 export const MAX_CLAIM_KEYS = 100;
 /** Most past claims read at once. */
 const CHUNK_SIZE = 100;
@@ -43,7 +43,7 @@ interface PastClaimRow extends ClaimContent {
 interface PastClaimKeys {
   readonly entityId: string;
   readonly predicates: readonly string[];
-  /** Sequence of an entry. */
+  /** Sequence of the entry after which the claims are read. */
   readonly upTo: number;
 }
 
@@ -90,7 +90,10 @@ function hasShortValue(claim: string): string {
   return `octet_length(${claim}."value") <= ${MAX_VALUE_BYTES}`;
 }
 
-/** Columns of the content of a claim, as far as it is not too long. @param isShort SQL that is true of such a claim */
+/**
+ * Returns SQL for the content of a claim, which is null if it is too long. @param isShort SQL condition for content
+ * that is not too long
+ */
 function contentSql(dialect: Dialect, claim: string, isShort: string): string {
   const confidence = dialect.jsonMember(`${claim}."context"`, 'confidence');
   return (
@@ -117,7 +120,7 @@ export function claimFactsOf(rows: readonly ClaimRow[]): ClaimFacts {
 /**
  * Reads the past claims of an entity, in chunks, until there are too many of each predicate.
  * @param sql SQL of {@link pastClaimsSql}
- * @returns claims by predicate, without those about which nothing is known
+ * @returns claims by predicate, without predicates whose claims are unknown
  */
 export async function pastClaims(
   points: Pick<SqlSessions, 'all'>,

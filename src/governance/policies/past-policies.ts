@@ -11,8 +11,8 @@ import { EntryReader } from '../../ledger/reading/entry-reader';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { type ContentHashes, EVALUATIONS, hashedContent, rulesHash } from './policy-content';
 
-/** Policies read at once. */
-const CHUNK = 50;
+/** Number of policies read at once. */
+const CHUNK_SIZE = 50;
 
 /**
  * Selects the last entry of a change, after its entry `$1`: all have the time `$2`, and details that match `$3`.
@@ -128,7 +128,7 @@ export class PastPolicies {
         inForce.set(policy.id, content);
         contents.set(policy.id, content);
       }
-      sets.push({ hash, ...rulesBehind(hash, inForce, sequence), policies: [...inForce.keys()].sort() });
+      sets.push({ hash, ...rulesAfter(hash, inForce, sequence), policies: [...inForce.keys()].sort() });
       after = upTo;
     }
     return { sets, policies: this.contentsOf(sets, contents) };
@@ -137,8 +137,8 @@ export class PastPolicies {
   /** Reads current contents, because the content of a policy never changes. */
   private async *contentsOf(sets: readonly FoundRules[], hashes: ContentHashes): AsyncGenerator<readonly string[]> {
     const ids = [...new Set(sets.flatMap(({ policies }) => policies))].sort();
-    for (let start = 0; start < ids.length; start += CHUNK) {
-      const some = ids.slice(start, start + CHUNK);
+    for (let start = 0; start < ids.length; start += CHUNK_SIZE) {
+      const some = ids.slice(start, start + CHUNK_SIZE);
       const policies = await this.records.allAmong(
         POLICY,
         ['id'],
@@ -163,7 +163,7 @@ export interface PastRuleSets {
 }
 
 /** Returns the parts of the hashed rules other than the policies. */
-function rulesBehind(
+function rulesAfter(
   hash: string,
   inForce: ContentHashes,
   sequence: number,

@@ -11,7 +11,7 @@ import { Authentication, presentsCredential } from './authentication';
 
 /**
  * Determines the caller of a request by its API key, or by a token in its place, and admits it if it has a scope of the
- * route. Public routes need none.
+ * route. Public routes need no caller.
  */
 @Injectable()
 export class ApiKeyGuard implements CanActivate {

@@ -14,8 +14,8 @@ interface FilledList {
 }
 
 /**
- * Parses a long body as `parseJsonBody` does, but serves others in between. First come the parts outside the items of
- * its lists, then the items in groups. `mostItemBytes` bounds both.
+ * Parses a long body as `parseJsonBody` does, but serves other requests in between. First come the parts outside the
+ * items of its lists, then the items in groups. `mostItemBytes` bounds both.
  */
 export async function parseLongBody(bytes: Buffer, rules: BodyRules): Promise<JsonBody> {
   const { refusesRepeatedNames = false } = rules;

@@ -44,9 +44,9 @@ export class ProcessCounter implements RequestCounter {
 
 /**
  * Counts requests per client in fixed windows, in bounded memory and without timers. Clients live in two generations. A
- * new client joins the current one; once that is full or a window old it becomes the previous one, and the one before
- * it is dropped: its windows have expired by then, unless clients arrive faster than `capacity` allows, in which case
- * the oldest are dropped first.
+ * new client joins the current generation. Once this is full or a window old, it becomes the previous generation, and
+ * the generation before is dropped. The windows of the dropped generation have expired by then, unless clients arrive
+ * faster than `capacity` allows: then the oldest clients are dropped first.
  */
 export class FixedWindows {
   private current = new Map<string, RateWindow>();

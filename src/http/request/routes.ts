@@ -45,7 +45,7 @@ interface TakenHeader {
   readonly read: (header: string | undefined) => unknown;
 }
 
-/** A request that is held back, as its route describes it to the second person. */
+/** Input of a request that is held back, by which its route describes the effect to the second person. */
 export interface HeldInput {
   readonly params: Readonly<Record<string, string | undefined>>;
   /** The body as it was sent. */
@@ -65,11 +65,13 @@ export interface SecondPersonRule {
   isHeld?(input: HeldInput, caller: Caller, result: unknown): boolean;
   /** Returns the body for the deciders; if missing, they see the body as it was sent. */
   visibleBody?(body: JsonObject, result: unknown): JsonObject;
-  /** True if it changes the policies in force. */
+  /** True if the request changes the policies in force. */
   readonly changesPolicies?: true;
-  /** True if it waits for a second person even in an emergency, because it decides who is told of one. */
+  /**
+   * True if the request waits for a second person even in an emergency, because it decides who is told of an emergency.
+   */
   readonly canWait?: true;
-  /** True if it may have an effect without an entry. */
+  /** True if the request may have an effect without an entry. */
   readonly writesAside?: true;
 }
 
@@ -96,8 +98,8 @@ class RouteMetadata {
   readonly answersSecret: boolean = false;
   readonly bodyLimit: BodyLimitSetting = 'bodyLimit';
   /**
-   * Most values of a body with lists, of which each item may have as many as another body; undefined for the usual
-   * bound.
+   * Most values of a body with lists, if each item of them may have as many values as another body; undefined for the
+   * usual bound.
    */
   readonly mostListedValues: number | undefined = undefined;
   /** True if a name may be given only once in an object, because the body becomes a rule, or names who decides. */
@@ -115,7 +117,7 @@ class RouteMetadata {
    * another recipient. Headers explain a refusal, because gateways ignore the body.
    */
   readonly isForGateways: boolean = false;
-  /** False if the route responds without reading body and query, such as the one for unknown paths. */
+  /** False if the route responds without reading body and query, such as the route for unknown paths. */
   readonly readsInput: boolean = true;
   /** Query parameters that may be repeated; their values are lists. */
   readonly repeatable: readonly string[] = [];

@@ -9,7 +9,7 @@ const TYPE = 'text/event-stream';
 const MAX_UNREAD_BYTES = 1024 * 1024;
 /** Milliseconds of silence after which a comment shows proxies that the stream is alive. */
 const MAX_SILENCE_MS = 15_000;
-/** Milliseconds between checks of it. */
+/** Milliseconds between checks for such a silence. */
 const INTERVAL_MS = 250;
 const COMMENT = ':\n\n';
 
@@ -59,7 +59,7 @@ export class EventStream {
     await once(this.response, 'drain', { signal: this.signal }).catch(() => undefined);
   }
 
-  /** Sends a comment if one is due. None can be sent while the client reads nothing. */
+  /** Sends a comment if one is due. No comment can be sent while the client reads nothing. */
   private keepAlive(): void {
     if (performance.now() - this.lastSent < MAX_SILENCE_MS || this.response.writableLength > 0) return;
     this.write(COMMENT);

@@ -62,8 +62,8 @@ export function createHttpServer(classes: Pick<ServerOptions, 'IncomingMessage' 
 }
 
 /**
- * Ignores a reset, which can come at any moment and would end the process without a listener. Node has one on a socket
- * while it reads requests, but not on a socket handed over for a tunnel. Work in progress learns of a reset from
+ * Ignores a reset, which can come at any moment and would end the process without a listener. Node has a listener on a
+ * socket while it reads requests, but not on a socket handed over for a tunnel. Work in progress learns of a reset from
  * `close`.
  */
 const outliveReset = (): void => undefined;
@@ -71,22 +71,23 @@ const outliveReset = (): void => undefined;
 /**
  * Ends a stalled connection. A socket times out when nothing moves on it, but Node waits on while the client reads
  * nothing. Only a response that is ready to be read is given up, together with the part that the system has buffered;
- * one that is still being computed may take any time. A connection without a request has used up its idle time.
+ * a response that is still being computed may take any time. A connection without a request has used up its idle time.
  */
 function endStalled(socket: Socket): void {
   if (pendingOn(socket) === null) socket.destroy();
   else if (socket.writableLength > 0) socket.resetAndDestroy();
 }
 
-/** Most requests that may wait on a connection behind the one being answered. */
+/** Most requests that may wait on a connection behind the request being answered. */
 const MAX_WAITING = 100;
 
 type Serve = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** Response to the last request of the connection. */
+/** The requests of a connection that are answered one after another. */
 interface Turns {
-  /** The answer to the request that came last. */
+  /** Response to the request that came last. */
   latest: ServerResponse;
+  /** Number of requests that wait for their turn. */
   waiting: number;
 }
 
@@ -134,7 +135,10 @@ export function isAheadOfBody(socket: Duplex): boolean {
   return latest !== undefined && latest.headersSent && !latest.req.complete;
 }
 
-/** Share of all connections that one client may hold by default, and share that is free of idle ones. */
+/**
+ * Share of all connections that one client may hold by default. If less than this share is free, connections close
+ * after their response.
+ */
 const PART = 1 / 5;
 /** One connection for requests, and one to check whether they are answered. */
 const MIN_PER_CLIENT = 2;

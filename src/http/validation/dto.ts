@@ -68,7 +68,7 @@ interface LongList {
   readonly shape: ListShape;
 }
 
-/** Checks the items of a member one by one; the event loop serves others in between. */
+/** Checks the items of a member one by one; other requests are served in between. */
 export function ItemsHaveShape(shape: ListShape): PropertyDecorator {
   return (target, member) => append(LONG_LISTS, target.constructor, { member: String(member), shape });
 }
@@ -145,7 +145,8 @@ export class DtoReader {
     for (const name of members) {
       const value = Object.hasOwn(input, name) ? (input as Readonly<Record<string, unknown>>)[name] : undefined;
       if (value === undefined || (value === null && optional.has(name))) continue;
-      // class-transformer would copy lists and objects, which takes quadratic time, and drop keys such as `constructor`.
+      // class-transformer would copy lists and objects, which takes quadratic time, and drop keys such as
+      // `constructor`.
       const isContent = typeof value === 'object' && value !== null && !nested.has(name);
       (isContent ? contents : plain)[name] = value;
     }

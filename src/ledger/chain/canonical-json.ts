@@ -4,7 +4,7 @@ import type { JsonObject, JsonValue } from '../../core/json/json-value';
  * The canonical JSON text of a value: RFC 8785 (JSON Canonicalization Scheme). Scalars are written as JSON.stringify
  * writes them, which is what the scheme prescribes; members are sorted by UTF-16 code units. No name is special: a
  * client's object may well have a member `toJSON`, which libraries take for a method.
- * Throws TypeError on what JSON cannot carry.
+ * @throws TypeError for a value that JSON cannot carry
  */
 export function canonicalJson(value: JsonValue): string {
   // JSON.stringify takes a tenth of the time.

@@ -22,7 +22,7 @@ export class LedgerClock {
   private hasJumped = false;
 
   /**
-   * @param sql selects the database's clock as `now`; null if it has none.
+   * @param sql selects the database's clock as `now`; null if the database has no clock.
    * @param maximumStep in milliseconds.
    */
   constructor(

@@ -12,14 +12,12 @@ const TABLE = 'idempotency_keys';
 
 /** Expired keys that one batch removes: more than it can add, so they never pile up. */
 const REMOVED_AT_ONCE = 1_000;
-/** Removes some of those created before `$1`, oldest first. */
+/** Removes some of the keys that were created up to `$1`, oldest first. */
 const DELETE_EXPIRED =
   `DELETE FROM "${TABLE}" WHERE "id" IN ` +
   `(SELECT "id" FROM "${TABLE}" WHERE "createdAt" <= $1 ORDER BY "createdAt" LIMIT ${REMOVED_AT_ONCE})`;
 
-/**
- * Selects when the write was answered. The row proves that the commit took place, and that there is a stored response.
- */
+/** Selects the creation time of a stored response or marker, whose row proves that the commit took place. */
 const SELECT_CREATED_AT = `SELECT "createdAt" AS "actual" FROM "${TABLE}" WHERE "id" = $1`;
 
 /** Selects the result of a write. It can be as large as a body, so it is read only if the write is answered from it. */
@@ -74,7 +72,7 @@ export class IdempotencyStore {
 
   /**
    * Records the answer of a write, also for later commands of the same batch.
-   * @param subjects ids of the records that it may show.
+   * @param subjects ids of the records that the answer may show.
    */
   keep(
     { id, contentHash }: Omit<IdempotentWrite, 'onReplay'>,
@@ -90,7 +88,7 @@ export class IdempotencyStore {
 
   /**
    * Adds a marker row that proves an empty commit.
-   * @returns the proof that it took place.
+   * @returns the proof that the commit took place.
    */
   proof(now: string): CommitProof {
     const id = newSalt();

@@ -63,10 +63,7 @@ export interface Identity {
   readonly effectiveScopes: ReadonlySet<Scope>;
   /** ISO 8601; null if it never expires. */
   readonly expiresAt: string | null;
-  /**
-   * Address of the gateway for which the token was issued, and through which alone it is valid; absent for keys and
-   * other tokens.
-   */
+  /** Address of the only gateway through which the token is valid; absent for keys and other tokens. */
   readonly gatewayAudience?: string;
   /**
    * Team of the key, which reads and writes records of that team only; absent if the key belongs to no team and sees

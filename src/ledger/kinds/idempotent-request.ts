@@ -51,7 +51,7 @@ export class IdempotentRequest {
     this.redacted[name] = value;
   }
 
-  /** Hashes the content before the first write. For a body of many items, others are served in between. */
+  /** Hashes the content before the first write. For a body of many items, other requests are served in between. */
   async prepare(): Promise<void> {
     const { body, query } = this.redactedContent();
     const slice = new TimeSlice();

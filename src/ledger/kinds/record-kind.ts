@@ -11,7 +11,7 @@ export interface GovernedRow {
 
 export type ColumnOf<Row> = keyof Row & string;
 
-/** Valid values of a decisive column: one of these texts, or a JSON list of any texts. */
+/** Valid values of a decisive column: one of the given texts; for `texts`, a JSON list of any texts. */
 export type DecisiveForm = 'texts' | readonly string[];
 
 /** A row as it is stored, by column. */
@@ -44,13 +44,13 @@ export interface RecordKind<Row extends GovernedRow, Column extends string = Col
   readonly counter: string;
   /** Columns with a total per value, except null. */
   readonly countedBy?: readonly Column[];
-  /** JSON lists of texts that lists can be filtered by; each text has a total as well. */
+  /** Columns with JSON lists of texts, by which lists of records can be filtered; each text has a total as well. */
   readonly listColumns?: readonly Column[];
   /** The indexed column of the creation time, if lists can be filtered by it. It never changes. */
   readonly timeColumn?: Column;
   /**
-   * Other columns of texts or numbers whose values never change: an update need not touch their indexes, which on SQLite
-   * is most of its work.
+   * Other columns of texts or numbers whose values never change: an update need not touch their indexes, which on
+   * SQLite is most of its work.
    */
   readonly fixed?: readonly Column[];
   /**
@@ -59,7 +59,7 @@ export interface RecordKind<Row extends GovernedRow, Column extends string = Col
    */
   readonly due?: { readonly timeColumn: Column; readonly where: string };
   /**
-   * Columns that decide whether something is allowed. A row that holds any other value in one was altered, and is not
+   * Columns that decide whether something is allowed. A row with another value in such a column was altered, and is not
    * read: a deny must not be skipped because its effect is misspelt.
    */
   readonly decisive?: Readonly<Partial<Record<Column, DecisiveForm>>>;
@@ -81,7 +81,7 @@ export interface RecordKind<Row extends GovernedRow, Column extends string = Col
     /** Viewers with this scope see exactly the records that have a value in the column. */
     readonly presentFor?: { readonly scope: Scope; readonly column: string };
   };
-  /** Team of a record, for viewers of a team; absent if these see the records that others see. */
+  /** Team of a record, for viewers of a team; absent if such viewers see the records that others see. */
   readonly team?: TeamMembership;
   /** True if the columns that are not hashed match those that are, and the last entry about the record. */
   readonly unhashedAgree?: (stored: StoredColumns, entry: EntryFacts) => boolean;
@@ -103,7 +103,7 @@ export interface RecordKind<Row extends GovernedRow, Column extends string = Col
  * column. `nobody`: no team sees such records.
  */
 export type TeamMembership =
-  | { readonly column: string; /** True if every team sees those of no team. */ readonly sharesOthers?: true }
+  | { readonly column: string; /** True if every team sees the records of no team. */ readonly sharesOthers?: true }
   | { readonly column: string; readonly of: AnyRecordKind }
   | 'nobody';
 

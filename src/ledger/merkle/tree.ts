@@ -69,7 +69,7 @@ export class TreeFrontier {
     return new TreeFrontier(0, []);
   }
 
-  /** Parses what `text` returned; null if it is not a frontier. */
+  /** Parses a text of the form that `text` returns; null if it is no frontier. */
   static parse(text: string): TreeFrontier | null {
     const colon = text.indexOf(':');
     const size = text.slice(0, colon);
@@ -114,7 +114,9 @@ export class TreeFrontier {
 export function treeOf({ sequence, frontier }: { readonly sequence: number; readonly frontier: string }): TreeFrontier {
   const tree = TreeFrontier.parse(frontier);
   if (tree?.size === sequence) return tree;
-  throw new TreeDamagedError(`The head record has no tree of the size ${sequence}, where it says that the chain ends.`);
+  throw new TreeDamagedError(
+    `The head record says that the chain ends at entry ${sequence}, but has no tree of this size.`,
+  );
 }
 
 /** The stored Merkle tree does not match its entries: the database was altered. */

@@ -236,7 +236,10 @@ export function pageQuery(
   return { sql, parameters: parameters.values };
 }
 
-/** SQLite finds a length without reading the value, but reads a whole row to reach a column behind a long one. */
+/**
+ * Returns the selected columns, null in rows that are too large. SQLite finds a length without reading the value, but
+ * reads a whole row to reach a column behind a long one.
+ */
 function columnsSql(source: PageSource, mostBytes: number, parameters: Parameters): string {
   const { table, columns, longColumns, orderColumn } = source;
   const size = sizeSql(longColumns.map((name) => columnOf(table, name)));

@@ -9,9 +9,9 @@ import { arraysOfOne } from '../records/statements';
 type RowsByKey = ReadonlyMap<string, GovernedRow | undefined | Promise<GovernedRow | undefined>>;
 
 /**
- * Reads single records by a unique column. A read that finds nothing under way is sent at once; those that arrive
- * meanwhile share the next statement, which costs about as much for sixty rows as for one. Each statement starts after the
- * calls that it serves, so no result is stale.
+ * Reads single records by a unique column. A read that finds nothing under way is sent at once; reads that arrive
+ * meanwhile share the next statement, which costs about as much for sixty rows as for one. Each statement starts after
+ * the calls that it serves, so no result is stale.
  */
 export class PointReader {
   /** Reads under way, by table and column. */

@@ -58,8 +58,8 @@ export class Batch {
   }
 
   /**
-   * False if only stored responses, or rows without entries, are written: these are small enough to fit if no entry
-   * does.
+   * False if the batch writes only stored responses, or rows without entries. Such a batch does not prove that the disk
+   * has room for an entry.
    */
   get hasEntries(): boolean {
     return this.position.sequence > this.begin;
@@ -146,7 +146,7 @@ interface OwnedRemoval {
 /** Effect of a commit; a returned promise is awaited. */
 export type AfterCommit = () => unknown;
 
-/** A row that differs from the database's previous one. `row` is null once it is removed. */
+/** A changed row; `row` is null once the row is removed. */
 interface RowChange {
   readonly codec: RecordCodec;
   readonly id: string;
@@ -241,7 +241,7 @@ interface UnwrittenBatch {
 }
 
 /**
- * Yields the statements that write a batch. Each takes all its rows as one JSON parameter, which is built in turns and
+ * Returns the statements that write a batch. Each takes all its rows as one JSON parameter, which is built in turns and
  * costs the event loop little. Removals precede additions; dependent rows are removed first, and owners are added
  * first.
  */

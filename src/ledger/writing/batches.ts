@@ -17,8 +17,8 @@ import { proofOf, type WriterConnection } from './writer-connection';
  */
 const MAX_HOLD_MS = 500;
 /**
- * Number of prefetched queries after which a batch asks no further command. A command may add up to a thousand, so a
- * batch may exceed this number.
+ * Number of prefetched queries after which a batch asks no further command for queries. A command may add up to a
+ * thousand, so a batch may exceed this number.
  */
 const MAX_PREFETCHED_QUERIES = 1_000;
 /** Milliseconds after which a batch removes expired idempotency keys, even if it adds none. */
@@ -87,8 +87,8 @@ export class Batches {
   }
 
   /**
-   * Runs the queries that commands announce, and stores their results. Ignores errors of a command's announcement, except
-   * `DatabaseFault`, because they occur again when the command runs.
+   * Runs the queries that commands announce, and stores their results. Ignores errors of a command's announcement,
+   * except `DatabaseFault`, because they occur again when the command runs.
    */
   private async prefetchRowQueries(batch: Batch, queued: readonly QueuedCommand[]): Promise<void> {
     // A single command gains nothing from prefetching.
@@ -126,7 +126,8 @@ function mustCommit({ sideWrites, isFull }: Batch, outcomes: readonly CommandOut
 }
 
 /**
- * Returns the queries that a command announces; no queries if the announcement fails, because the command then fails too.
+ * Returns the queries that a command announces; no queries if the announcement fails, because the command then fails
+ * too.
  * @throws DatabaseFault if the database fails
  */
 async function announcedQueries(announce: AnnounceQueries, draft: CommandDraft): Promise<readonly RowQuery[]> {

@@ -272,7 +272,9 @@ export class CommandDraft implements ServiceTransaction {
     this.batch.reads.connection.run('SELECT 1').catch(() => undefined);
   }
 
-  /** Ids of the records that its entries are about, for a claim of its entity; excludes records that it has erased. */
+  /**
+   * Ids of the records that the command's entries are about, or of their owners; excludes records that it has erased.
+   */
   get recorded(): string[] {
     const { owners } = this.batch.reads.catalog;
     return this.pending.entries

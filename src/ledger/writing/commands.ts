@@ -37,11 +37,11 @@ export interface CommandOutcome {
 
 /** Most milliseconds in which a command neither reads nor writes: everybody else waits for it. */
 const MAX_PAUSE_MS = 1_000;
-/** Most milliseconds of a command that makes progress, less than others wait in the queue. */
+/** Most milliseconds of a command that makes progress: fewer than a command may wait in the queue. */
 const MAX_COMMAND_MS = 8_000;
 const STILL = `A command stood still for ${MAX_PAUSE_MS} milliseconds; nothing of it is written.`;
 const OVER = `The write did not end within ${MAX_COMMAND_MS} milliseconds.`;
-/** Seconds after which a write may be retried that took too long because the service was busy. */
+/** Seconds after which a client may repeat a write that took too long because the service was busy. */
 const RETRY_AFTER = 5;
 
 /** The running command, and its progress at the last check. */
@@ -50,7 +50,7 @@ interface RunningCommand {
   readonly began: number;
   readonly reject: (error: Error) => void;
   /** Number of steps and turns at the last check. */
-  readCount: number;
+  progress: number;
 }
 
 /**
@@ -154,7 +154,7 @@ export class Commands {
 
   private inTime<Result>(command: Promise<Result>, draft: CommandDraft): Promise<Result> {
     return new Promise((resolve, reject) => {
-      this.running = { draft, began: performance.now(), reject, readCount: draft.steps + TimeSlice.begun };
+      this.running = { draft, began: performance.now(), reject, progress: draft.steps + TimeSlice.begun };
       this.limit.refresh();
       command.then(resolve, reject);
     });
@@ -163,11 +163,11 @@ export class Commands {
   private check(): void {
     const { running } = this;
     if (running === null) return;
-    const { draft, began, reject, readCount } = running;
+    const { draft, began, reject, progress } = running;
     const isOver = performance.now() - began >= MAX_COMMAND_MS;
     // A command that compares thousands of records takes turns even while it neither reads nor writes.
-    running.readCount = draft.steps + TimeSlice.begun;
-    if (!isOver && (draft.isReading || running.readCount > readCount)) {
+    running.progress = draft.steps + TimeSlice.begun;
+    if (!isOver && (draft.isReading || running.progress > progress)) {
       draft.keepSession();
       this.limit.refresh();
       return;

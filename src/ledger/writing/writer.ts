@@ -199,7 +199,10 @@ export class Writer {
   }
 }
 
-/** Runs an effect, and ends the process if it fails: memory would lack a committed change, and decisions be wrong. */
+/**
+ * Runs an effect, and ends the process if it fails: otherwise memory would lack a committed change, and decisions would
+ * be wrong.
+ */
 async function runEffect(effect: AfterCommit): Promise<void> {
   try {
     await effect();

@@ -22,7 +22,8 @@ const CONSOLE_PAGE = readFileSync(join(FOLDER, PAGE), 'utf8');
 const CONSOLE_FILES = readdirSync(FOLDER).filter((name) => name !== PAGE);
 
 /**
- * Nothing from other origins, nothing inline, no framing; if people sign in at an issuer, requests to it are allowed.
+ * Allows nothing from other origins, nothing inline and no framing; if people sign in at an issuer, requests to the
+ * issuer are allowed.
  */
 const CONTENT_POLICY: readonly string[] = [
   "default-src 'self'",
@@ -72,7 +73,7 @@ export class ConsoleController {
   }
 }
 
-/** Read by the page: inert elements, since its policy allows no inline script. */
+/** Returns an element with a setting for the page; it is inert, because the content policy allows no inline script. */
 function metaTag(name: string, content: string): string {
   const text = content.replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;');
   return `<meta name="${name}" content="${text}" />`;

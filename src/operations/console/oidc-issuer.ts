@@ -4,9 +4,10 @@ import { ConfigurationError } from '../../core/config/read-configuration';
 import { issuersIn } from '../../governance/tokens/token-issuer';
 import { fetchText } from '../../governance/tokens/token-key';
 
+/** Milliseconds after which an issuer that could not be reached is asked again. */
 const RETRY_AFTER = 30_000;
 
-/** What the page needs to sign somebody in at the issuer. */
+/** Data that the page needs to sign somebody in at the issuer. */
 export interface SignInAtIssuer {
   readonly issuer: string;
   readonly audience: string;
@@ -35,7 +36,7 @@ export class OidcIssuer {
     return this.settings?.issuer ?? null;
   }
 
-  /** Null if no issuer is configured, and while it cannot be reached. */
+  /** Returns the data for signing in; null if no issuer is configured, or while the issuer cannot be reached. */
   signIn(): Promise<SignInAtIssuer | null> {
     const { settings } = this;
     if (settings === null) return Promise.resolve(null);

@@ -16,7 +16,7 @@ export class MetricsServer implements OnApplicationBootstrap, OnApplicationShutd
     private readonly configuration: Configuration,
   ) {}
 
-  /** Port on which it listens; null if it does not. */
+  /** Port on which the server listens; null if it does not listen. */
   get port(): number | null {
     const address = this.server?.address() ?? null;
     return address === null || typeof address === 'string' ? null : address.port;

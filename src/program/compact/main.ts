@@ -41,7 +41,8 @@ async function main(words: readonly string[]): Promise<void> {
 }
 
 /**
- * Compacts the file: free pages, and the unused parts of others, are not written to the new one. Empties the log, too.
+ * Compacts the file: free pages, and the unused parts of other pages, are not written to the new file. Empties the
+ * write-ahead log, too.
  */
 async function compact(path: string): Promise<void> {
   const connection = await preparedConnection(SqliteConnection.open(path, 'write'), applyWriterSettings);

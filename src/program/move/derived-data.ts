@@ -10,7 +10,7 @@ import { LEFTOVERS } from '../../ledger/schema/ledger-tables';
 import { RAISE_VERSION } from '../../ledger/schema/schema-version';
 import { ledgerSql } from '../../ledger/writing/ledger-sql';
 
-/** Most entries of which one statement reads the hashes. */
+/** Most entries that one statement reads, and most sums that one statement writes. */
 const CHUNK = 5_000;
 
 const NODE_COLUMNS = [
@@ -39,7 +39,7 @@ export function rebuildingStatements(kinds: readonly RecordCodec[]): string[] {
   ];
 }
 
-/** Returns the condition for counted rows, without those that are still to be deleted with their owner. */
+/** Returns the condition for counted rows, without rows that are still to be deleted with their owner. */
 function countedCondition({ kind: { owner, subjectType } }: RecordCodec): string {
   if (owner === undefined) return 'TRUE';
   return (

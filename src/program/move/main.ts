@@ -88,7 +88,7 @@ function optionsIn(words: readonly string[]): { to?: string; again?: boolean } {
   }
 }
 
-/** Returns what the target's service needs, as the end of a sentence: on PostgreSQL no key is generated. */
+/** Returns the key that the target's service needs, as the end of a sentence: on PostgreSQL no key is generated. */
 function nextSecretKey(isSet: boolean, file: string): string {
   if (isSet) return 'the SECRET_KEY that is set now';
   return existsSync(file)

@@ -32,7 +32,7 @@ export function planFiles(
     .filter((file) => file.from !== file.to && existsSync(file.from));
 }
 
-/** Returns the paths with other contents, which may belong to another log. */
+/** Returns the target paths at which there is a file with other contents, which may belong to another log. */
 export function takenPlaces(files: readonly MovedFile[]): string[] {
   return files
     .filter(({ from, to }) => existsSync(to) && !readFileSync(to).equals(readFileSync(from)))

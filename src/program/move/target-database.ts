@@ -64,7 +64,7 @@ async function refuseFilled(connection: SqlConnection, { location, again }: Mark
   const isMarked = names.includes(MOVE_MARK);
   const remedy =
     isMarked && !again
-      ? 'A move to it has not ended: --again drops what that has copied, and begins anew.'
+      ? 'An earlier move to it has not ended: --again drops the tables of that move, and begins anew.'
       : 'Name an empty database.';
   throw new TargetNotEmptyError(
     `The database ${location} is not empty: it has ${names.slice(0, 3).join(', ')}. ${remedy}`,

@@ -58,7 +58,10 @@ function chainState({ sequence, hash }: StartReport['head']): string {
   return `${sequence} ${sequence === 1 ? 'entry' : 'entries'}, head ${hash.slice(0, SHOWN_HASH_DIGITS)}…`;
 }
 
-/** Suggests first actions. The service occupies the terminal in which its key was set. */
+/**
+ * Suggests first actions. If the operator has set the key, another terminal needs it, too: the service occupies the
+ * first one.
+ */
 function firstActions(generatedKey: string | null): string {
   const actions = 'an action that is allowed and one that is denied';
   return generatedKey === null ? `${actions}, in a terminal where API_KEY is set to your key:` : `${actions}:`;

@@ -21,8 +21,8 @@ export interface TestApp {
 }
 
 /**
- * Starts the application on a free port, with a rate limit that no test reaches; `environment` adds to that. Unless it
- * names a database, the application gets a new one, which is removed with it.
+ * Starts the application on a free port, with a rate limit that no test reaches; `environment` adds to these settings.
+ * Unless `environment` names a database, the application gets a new one, which is removed with it.
  */
 export async function createTestApp({ postgresServer, environment, ...others }: TestAppOptions = {}): Promise<TestApp> {
   const isGiven = environment?.['DATABASE_URL'] !== undefined;

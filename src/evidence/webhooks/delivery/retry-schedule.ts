@@ -15,7 +15,7 @@ export interface Failure {
   readonly retryAfter: string | null;
   /** Number of failed attempts, including this one. */
   readonly attempts: number;
-  /** Time of the first of them. */
+  /** Time of the first failed attempt. */
   readonly since: number;
 }
 

@@ -12,9 +12,9 @@ import { timeInWords } from './time-words';
 export interface DecisionFacts {
   /** Decision; null if a proposal was refused. */
   readonly decision: Decision | null;
-  /** Execution that waits for it; null if none does. */
+  /** Execution that waits for the decision; null if none does. */
   readonly execution: Execution | null;
-  /** Name of the agent that proposed it, or tried to. */
+  /** Name of the agent that proposed the decision, or tried to. */
   readonly proposer: string;
   /** Name of the agent that reviewed; null if the entry is about no review. */
   readonly reviewer: string | null;
@@ -149,7 +149,7 @@ function contentOf(decision: Decision, { execution }: DecisionFacts): string | n
   return Object.keys(value).length === 0 ? null : JSON.stringify(value, null, 2);
 }
 
-/** Cuts the requested parameters to the allowed lines, and these to the allowed characters. */
+/** Cuts the requested parameters to the allowed lines, and then to the allowed characters. */
 function cutContent(text: string, { escape, maxLines = Infinity }: Terms): ShownPart {
   const lines = text.split('\n');
   const content = cut(lines.slice(0, maxLines).join('\n'), MAX_CONTENT_CHARACTERS, escape);

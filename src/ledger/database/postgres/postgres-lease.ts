@@ -21,7 +21,7 @@ const STANDING = 2 * RENEWAL;
 /** Milliseconds until a lapsed lease is removed. */
 const KEPT = 86_400_000;
 
-/** The server's clock, in milliseconds: those of the machines may differ. */
+/** The server's clock in milliseconds, because the clocks of the machines may differ. */
 const NOW = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint';
 const RENEW = `INSERT INTO "process_leases" ("id", "since", "until") VALUES ($1, ${NOW}, ${NOW} + ${LEASE})
   ON CONFLICT ("id") DO UPDATE SET "until" = excluded."until",
@@ -37,9 +37,9 @@ const SELECT_LIVING = `SELECT "id" FROM "process_leases" WHERE "until" >= ${NOW}
 
 /**
  * Shows other processes that this one is alive, by a row with the end of its lease in the server's time. After that
- * time, or once the lease is given up, others treat this process's executions as interrupted. They mark executions some
- * time after reading the lease. Therefore this process begins executions under a new name after a lapse, which others
- * do not mark. While its lease may have lapsed unnoticed, it begins none.
+ * time, or once the lease is given up, others treat this process's executions as interrupted. Other processes mark
+ * executions some time after reading the lease. Therefore this process begins executions under a new name after a
+ * lapse, which others do not mark. While its lease may have lapsed unnoticed, it begins none.
  */
 export class PostgresLease {
   readonly processId = randomBytes(8).toString('hex');

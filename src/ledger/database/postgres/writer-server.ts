@@ -18,7 +18,7 @@ export class WriterServer {
     private readonly onReplaced: () => void,
   ) {}
 
-  /** Throws if another primary, on which a session was, has replaced this one. */
+  /** Throws if another primary, on which an earlier session was, has replaced this one. */
   requireLatest(primary: Primary): void {
     const newer = this.previous.find((other) => replaces(other, primary));
     if (newer !== undefined) throw elsewhere(primary, `was replaced by the one on timeline ${newer.timeline}`);

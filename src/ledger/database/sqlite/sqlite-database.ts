@@ -166,7 +166,7 @@ async function migrate(path: string, schema: SchemaContribution): Promise<void> 
   }
 }
 
-/** Identifies a file by device and inode, unlike another that has replaced it. */
+/** Identifies a file by device and inode, so that another file in its place is noticed. */
 interface FileIdentity {
   readonly path: string;
   readonly device: number;
