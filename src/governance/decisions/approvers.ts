@@ -216,7 +216,7 @@ export class Approvers {
     };
   }
 
-  /** Returns a function that makes the search for a chunk of decisions. Passkeys are read once a decision needs one. */
+  /** Returns a function that makes the search for a chunk of decisions. Passkeys are read when a decision needs one. */
   private placeSearches(agents: readonly ListedAgent[]): (decisions: readonly OpenDecision[]) => Promise<PlaceSearch> {
     let signing: ReadonlySet<string> | null = null;
     let emergencies: ReadonlySet<string> = new Set();

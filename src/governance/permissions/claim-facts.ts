@@ -43,7 +43,7 @@ interface PastClaimRow extends ClaimContent {
 interface PastClaimKeys {
   readonly entityId: string;
   readonly predicates: readonly string[];
-  /** Sequence of the entry after which the claims are read. */
+  /** The claims are read as they were after the entry with this sequence. */
   readonly upTo: number;
 }
 
