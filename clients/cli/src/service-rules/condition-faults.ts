@@ -12,10 +12,10 @@ const ESCAPE = /~(?![01])/;
 const DATE = /^\d{4}-\d\d-\d\d$/;
 const TIME = /^(?:[01]\d|2[0-3]):[0-5]\d$|^24:00$/;
 
-/** As a token of a pointer: each item of a list. */
+/** The token of a pointer that stands for each item of a list. */
 export const EACH = '*';
 
-/** The tokens of a JSON Pointer (RFC 6901). */
+/** Returns the tokens of a JSON Pointer (RFC 6901). */
 export function pathOf(pointer: string): string[] {
   return pointer
     .split('/')
@@ -31,19 +31,19 @@ export function isScalar(value: unknown): value is Scalar {
   return value === null || ['string', 'number', 'boolean'].includes(typeof value);
 }
 
-/** A time from `00:00` to `24:00`. */
+/** True for a time from `00:00` to `24:00`. */
 export function isTimeOfDay(text: unknown): text is string {
   return typeof text === 'string' && TIME.test(text);
 }
 
-/** What a date of the calendar has to be. */
+/** Returns the fault of a date of the calendar; undefined if it is valid. */
 export function dateFault(text: unknown): string | undefined {
   const time = typeof text === 'string' && DATE.test(text) ? Date.parse(text) : NaN;
   const isDate = !Number.isNaN(time) && new Date(time).toISOString().slice(0, 10) === text;
   return isDate ? undefined : 'must be a date of the calendar, such as "2026-12-25"';
 }
 
-/** What the value of `domain` has to be, as a whole or at one of its items. */
+/** Returns the faults of the value of `domain`, of the whole value or of its items. */
 export function domainFaults(value: unknown): { readonly at: string; readonly message: string }[] {
   if (!Array.isArray(value) || value.length < 1 || value.length > MAX_DOMAINS)
     return [{ at: '', message: `must be an array of 1 to ${MAX_DOMAINS} host names` }];
@@ -53,7 +53,10 @@ export function domainFaults(value: unknown): { readonly at: string; readonly me
   });
 }
 
-/** What texts have to be that the principal or the resource is compared with: both are in normal form C. */
+/**
+ * Returns the fault of texts that are compared with the principal or the resource, both of which are in normal form C;
+ * undefined if there is none.
+ */
 export function composedFault(value: unknown): string | undefined {
   const texts: readonly unknown[] = Array.isArray(value) ? value : [value];
   const strings = texts.filter((text) => typeof text === 'string');
@@ -62,26 +65,26 @@ export function composedFault(value: unknown): string | undefined {
   return strings.map(marksFault).find((fault) => fault !== undefined);
 }
 
-/** What a pointer to a parameter has to be; undefined, as below, if nothing is wrong with it. */
+/** Returns the fault of a pointer to a parameter; undefined if it is valid. */
 export function pointerFault(pointer: string): string | undefined {
   if (!pointer.startsWith('/')) return 'must be a JSON Pointer that begins with "/", such as "/amount"';
   if (pathOf(pointer).filter((token) => token === EACH).length > 1) return 'must have at most one "*"';
   return ESCAPE.test(pointer) ? 'must have "~" as "~0", and "/" inside a name as "~1"' : undefined;
 }
 
-/** What a pointer to a single amount has to be. */
+/** Returns the fault of a pointer to a single amount; undefined if it is valid. */
 export function amountPointerFault(pointer: string): string | undefined {
   return pointerFault(pointer) ?? (hasEach(pointer) ? 'must not have a "*"' : undefined);
 }
 
-/** The `within` of a condition on earlier executions. */
+/** Returns the fault of the `within` of a condition on earlier executions; undefined if it is valid. */
 export function lookBackFault(text: string): string | undefined {
   return parseDuration(text, MAX_WITHIN_MS) === undefined
     ? 'must be an ISO 8601 duration between one second and 7 days, such as "PT4H" or "P7D"'
     : undefined;
 }
 
-/** The value of `between`. */
+/** Returns the fault of the value of `between`; undefined if it is valid. */
 export function spanFault(value: unknown): string | undefined {
   if (value === undefined) return 'is required';
   const [start, end, more] = Array.isArray(value) ? (value as readonly unknown[]) : [];
@@ -92,13 +95,16 @@ export function spanFault(value: unknown): string | undefined {
   return isEmpty ? 'must be two different times' : undefined;
 }
 
-/** The value of `supports`. */
+/** Returns the fault of the value of `supports`; undefined if it is valid. */
 export function confidenceFault(value: unknown): string | undefined {
   if (value === undefined) return 'is required';
   return typeof value === 'number' && value >= 0 && value <= 1 ? undefined : 'must be a number from 0 to 1';
 }
 
-/** The value of any other operator, except for a comparison with another parameter. */
+/**
+ * Returns the fault of the value of any other operator; undefined if it is valid. A comparison with another parameter
+ * has its own rule.
+ */
 export function operandFault(op: string, value: unknown): string | undefined {
   if (value === undefined) return 'is required';
   if (op === 'exists') return typeof value === 'boolean' ? undefined : 'must be true or false';

@@ -7,18 +7,18 @@ const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 const WEEK = 7 * DAY;
 
-const SHORTEST = SECOND;
-const LONGEST = 365 * DAY;
+const MIN_DURATION_MS = SECOND;
+const MAX_DURATION_MS = 365 * DAY;
 
 /**
  * Returns the milliseconds of an ISO 8601 duration: weeks alone (`P2W`), or days, hours, minutes and seconds
  * (`P1DT12H`). A day has 24 hours. Undefined for any other text, for less than a second, and for more than `longest`
  * (365 days by default).
  */
-export function parseDuration(text: string, longest = LONGEST): number | undefined {
+export function parseDuration(text: string, longest = MAX_DURATION_MS): number | undefined {
   const weeks = WEEKS.exec(text)?.[1];
   const milliseconds = weeks === undefined ? ofDateAndTime(text) : Number(weeks) * WEEK;
-  return milliseconds >= SHORTEST && milliseconds <= longest ? milliseconds : undefined;
+  return milliseconds >= MIN_DURATION_MS && milliseconds <= longest ? milliseconds : undefined;
 }
 
 /** Returns the fault of a duration; undefined if it is valid. */

@@ -10,7 +10,7 @@ const ENDS_IN_NUMBER = /(?:^|\.)(?:\d+|0x[0-9a-f]*)$/;
 const MAX_HOST_LENGTH = 253;
 /** Characters that no host name has. A parser of URLs could end the host there, or skip the character. */
 const FORBIDDEN_IN_HOST = /[^-.A-Za-z0-9\u0080-\u{10ffff}]|[\p{C}\s]/u;
-/** Letters of which versions of IDNA make different names: `straße.example` is `strasse.example` to some programs. */
+/** Letters that versions of IDNA convert to different names: `straße.example` is `strasse.example` to some programs. */
 const AMBIGUOUS_IN_HOST = /[ßẞς]/u;
 const CONTROL_OR_FORMAT_CHARACTER = /[\p{Cc}\p{Cf}]/u;
 const ADDRESS = /^(?<local>[^\s"',<>@]+)@(?<host>[^@]+)$/;
@@ -59,7 +59,7 @@ function hostOfUrl(text: string): string | null {
   const [url, rest] = end < 0 ? [text, ''] : [text.slice(0, end), text.slice(end)];
   if (!isUrl(url)) return null;
   const start = urlPathStart(url);
-  // Some parsers take the host to go on up to the next slash.
+  // Some parsers read the host up to the next slash.
   if (start < 0 && /[@\\]/.test(rest)) return null;
   const origin = start < 0 ? url : url.slice(0, start);
   const hasPath = start >= 0 && start < url.length - 1;
@@ -75,7 +75,7 @@ function hostOfAddress(text: string): string | null {
 
 /** Converts a host name to ASCII by IDNA. Null if the text is no plain host name. */
 function asciiHost(text: string): string | null {
-  // To convert a name takes time that grows with the square of its length.
+  // Converting a name takes time that grows with the square of its length.
   if (text.length > MAX_HOST_LENGTH || FORBIDDEN_IN_HOST.test(text) || AMBIGUOUS_IN_HOST.test(text)) return null;
   const host = domainToASCII(text);
   return host.length <= MAX_HOST_LENGTH && PLAIN_HOST.test(host) && !ENDS_IN_NUMBER.test(host) ? host : null;

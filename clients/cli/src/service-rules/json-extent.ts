@@ -57,8 +57,8 @@ export function extentOf(bytes: Uint8Array, bounds: ExtentBounds = {}): BodyExte
 /**
  * Counts the values of a body (members and elements at any depth) in its bytes, before anything is built from them.
  * With `mostInAll` above {@link MAX_VALUES}, that bound holds for each item of the lists that are members of the body,
- * and for everything outside these items. For bytes that are not JSON the result is meaningless. Yields where others
- * may be served.
+ * and for everything outside these items. For bytes that are not JSON the result is meaningless. Yields where other
+ * requests may be served.
  */
 export function* readExtent(
   bytes: Uint8Array,

@@ -1,6 +1,6 @@
 /**
- * Most combining characters in a row: no language writes more (UAX #15, Stream-Safe Text Format). To order a run of
- * them takes time that grows with its square.
+ * Most combining characters in a row: no language writes more (UAX #15, Stream-Safe Text Format). Ordering a run takes
+ * time that grows with the square of its length.
  */
 const MAX_MARKS = 30;
 const TOO_LONG = new RegExp(`^.{${MAX_MARKS + 1}}`, 'su');

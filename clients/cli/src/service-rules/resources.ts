@@ -140,7 +140,7 @@ const NOT_CANONICAL =
 
 /**
  * True if a resource is a URL. A valid path is none, because it would have an empty segment. A scheme contains no `/`,
- * so the one after it is the first.
+ * so the first `/` follows it.
  */
 export function isUrl(resource: string): boolean {
   return resource.startsWith('://', resource.indexOf('/') - 1) && URL_START.test(resource);
@@ -179,9 +179,9 @@ export function withinFault(text: string): string | undefined {
 }
 
 /**
- * Returns a test whether a text is a path or URL, or lies below it; a leading `/` counts. Unknown if the text could be
- * read as another path, or only lies there once it is decoded: that suffices for a policy that forbids, but not for an
- * allow.
+ * Returns a function that is true for a text that is the path or URL, or lies below it; a leading `/` counts. Unknown
+ * if the text could be read as another path, or only lies there once it is decoded: that suffices for a policy that
+ * forbids, but not for an allow.
  */
 export function withinTest(path: string): (text: string) => boolean | 'unknown' {
   const spelledBase = normalFormC(path);

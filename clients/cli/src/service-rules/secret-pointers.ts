@@ -32,7 +32,7 @@ export function parseSecretPointer(text: string): string | undefined {
 /** A name that folding may change. */
 const UNFOLDED = /[^a-z0-9]/;
 
-/** Folds a name for comparison: in lower case, without `_`, `-`, `.` and blanks, which PHP reads as `_`. */
+/** Folds a name for comparison: in lower case, without `_`, `-`, `.` and blanks. PHP reads `.` and blanks as `_`. */
 function foldName(name: string): string {
   return UNFOLDED.test(name) ? name.toLowerCase().replace(/[_\-. ]/g, '') : name;
 }
@@ -56,11 +56,11 @@ function tokensOf(pointer: string): string[] {
 /** A pointer as an automaton: bit `i` of a state is set if the tokens before `i` match the path so far. */
 class PointerPattern {
   private readonly names = new Map<string, number>();
-  /** The tokens `*`. */
+  /** Bits of the tokens `*`. */
   private ones = 0;
-  /** The tokens `**`. */
+  /** Bits of the tokens `**`. */
   private many = 0;
-  /** The tokens that are indexes of a list. */
+  /** Bits of the tokens that are indexes of a list. */
   private indexes = 0;
   private readonly end: number;
 
