@@ -11,7 +11,11 @@
  * @property {Readonly<Record<string, string>>} [fields] further members that it may change, each with its name in
  *   `details.fields`
  * @property {Readonly<Record<string, readonly unknown[]>>} [state] the values that members can have after it; null: they are absent
+ * @property {Readonly<Record<string, readonly string[]>>} [before] the values that members have before it: what is settled is final
  */
+
+const PROPOSED = { status: ['proposed'] };
+const PENDING = { outcome: ['pending_approval'] };
 
 /** @param {readonly string[]} names members that `details.fields` calls as they are */
 const sameNames = (...names) => Object.fromEntries(names.map((name) => [name, name]));
@@ -23,11 +27,22 @@ const agentStatus = (status) => ({ changes: ['status', 'updatedAt', 'revision'],
 const lastReview = (status) => ({
   changes: ['reviews', 'updatedAt', 'status', 'resolvedAt'],
   state: { status: [status] },
+  before: PROPOSED,
 });
 /** @param {string} status */
-const decisionEnd = (status) => ({ changes: ['updatedAt', 'status', 'resolvedAt'], state: { status: [status] } });
+const decisionEnd = (status) => ({
+  changes: ['updatedAt', 'status', 'resolvedAt'],
+  state: { status: [status] },
+  before: PROPOSED,
+});
 /** @param {string} outcome */
-const executionEnd = (outcome) => ({ changes: ['outcome', 'completedAt'], state: { outcome: [outcome] } });
+const executionEnd = (outcome) => ({
+  changes: ['outcome', 'completedAt'],
+  state: { outcome: [outcome] },
+  before: { outcome: ['pending_approval', 'approved'] },
+});
+/** @param {string} status */
+const grantEnd = (status) => ({ ...statusChange(status), before: { status: ['active'] } });
 
 /** The refusal of a caller, which says nothing about what it is filed under. */
 export const ACCESS_DENIED = 'access.denied';
@@ -77,17 +92,17 @@ export const RECORD_ACTIONS = {
   'delegation.ended': { changes: ['status', 'endedAt'], state: { status: ['ended'] } },
   'delegation.expired': { changes: ['status', 'endedAt'], state: { status: ['expired'] } },
   'grant.created': { begins: true, state: { status: ['active'] } },
-  'grant.used_up': statusChange('used_up'),
-  'grant.expired': statusChange('expired'),
-  'grant.revoked': statusChange('revoked'),
+  'grant.used_up': grantEnd('used_up'),
+  'grant.expired': grantEnd('expired'),
+  'grant.revoked': grantEnd('revoked'),
   'grant.erased': { changes: ['resourceId', 'resources', 'parametersHash', 'onBehalfOf'] },
   'decision.proposed': { begins: true, state: { status: ['proposed'], resolvedAt: [null] } },
-  'decision.reviewed': { changes: ['reviews', 'updatedAt'], state: { status: ['proposed'] } },
+  'decision.reviewed': { changes: ['reviews', 'updatedAt'], state: PROPOSED, before: PROPOSED },
   'decision.approved': lastReview('approved'),
   'decision.rejected': lastReview('rejected'),
   'decision.expired': decisionEnd('expired'),
   'decision.cancelled': decisionEnd('cancelled'),
-  'decision.escalated': { changes: ['updatedAt', 'approvers'], state: { status: ['proposed'] } },
+  'decision.escalated': { changes: ['updatedAt', 'approvers'], state: PROPOSED, before: PROPOSED },
   'decision.change_made': { changes: ['updatedAt', 'change'], state: { status: ['approved'] } },
   'decision.proposal_denied': { subjects: ['agent'] },
   'decision.approval_denied': {},
@@ -96,11 +111,19 @@ export const RECORD_ACTIONS = {
   'execution.authorized': { begins: true, state: { outcome: AUTHORISED } },
   'execution.denied': { begins: true, state: { outcome: ['denied'] } },
   'execution.approval_requested': { begins: true, state: { outcome: ['pending_approval'] } },
-  'execution.approved': { changes: ['outcome', 'approvedUntil'], state: { outcome: ['approved'] } },
-  'execution.rejected': { changes: ['outcome', 'completedAt', 'instead'], state: { outcome: ['rejected'] } },
+  'execution.approved': { changes: ['outcome', 'approvedUntil'], state: { outcome: ['approved'] }, before: PENDING },
+  'execution.rejected': {
+    changes: ['outcome', 'completedAt', 'instead'],
+    state: { outcome: ['rejected'] },
+    before: PENDING,
+  },
   'execution.expired': executionEnd('expired'),
   'execution.cancelled': executionEnd('cancelled'),
-  'execution.resumed': { changes: ['outcome', 'policies', 'observed', 'via'], state: { outcome: AUTHORISED } },
+  'execution.resumed': {
+    changes: ['outcome', 'policies', 'observed', 'via'],
+    state: { outcome: AUTHORISED },
+    before: { outcome: ['approved'] },
+  },
   'execution.resume_denied': {},
   'execution.completed': {
     changes: ['outcome', 'completedAt', 'result', 'failureReason', 'reason'],

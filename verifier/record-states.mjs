@@ -24,6 +24,8 @@ const MAX_TEXT_LENGTH = 64;
 export class RecordStates {
   /** The last state of each record, by kind and id. @type {Map<string, MemberTexts>} */
   #states = new Map();
+  /** The records whose last entry has lost its contents: a part of an export may have been made before that. @type {Set<string>} */
+  #erased = new Set();
 
   /**
    * @param {JsonObject} entry the next one of the chain
@@ -37,8 +39,10 @@ export class RecordStates {
     if (action === ACCESS_DENIED) return [];
     if (isErased(entry) || !isObject(state)) {
       this.#states.delete(key);
+      if (Object.hasOwn(IS_OPEN, kind)) this.#erased.add(key);
       return [];
     }
+    const isUnknown = this.#erased.delete(key);
     if (!LASTING.includes(kind) && !Object.hasOwn(IS_OPEN, kind)) return [];
     const before = this.#states.get(key);
     const { begins = false } = recordAction(entry);
@@ -50,6 +54,7 @@ export class RecordStates {
       ...valueFaults(entry, state),
       ...(begins ? creationFaults(entry, state) : []),
       ...(isStrange ? [`${String(action)} is the first entry of its ${kind}, which nothing has made`] : []),
+      ...(isUnknown ? [] : beforeFaults(entry, before)),
       ...(before === undefined || begins ? [] : changeFaults(entry, textsOf(state), before)),
     ];
   }
@@ -84,6 +89,22 @@ function creationFaults({ action, timestamp, subjectType }, { createdAt }) {
     : [
         `${String(action)} of ${String(timestamp)} leaves the ${String(subjectType)} with the createdAt ${short(createdAt)}`,
       ];
+}
+
+/**
+ * Finds an action on a record that was settled before, or has not come so far: otherwise a decision could be approved after it was rejected.
+ * @param {JsonObject} entry
+ * @param {MemberTexts | undefined} before nothing if the record was not open
+ * @returns {string[]}
+ */
+function beforeFaults(entry, before) {
+  const { before: values = {} } = recordAction(entry);
+  return Object.entries(values)
+    .filter(([name, allowed]) => !allowed.some((value) => before?.get(name) === canonicalJson(value)))
+    .map(
+      ([name, allowed]) =>
+        `${String(entry['action'])} though the ${name} of the ${String(entry['subjectType'])} was not ${allowed.join(' or ')} before`,
+    );
 }
 
 /**

@@ -90,6 +90,64 @@ describe('The verifier, on an execution in the log that needed an approval, and 
     expect(output).toMatch(/\nINVALID: .*\n$/);
   });
 
+  it.each<[how: string, again: (entries: Parsed[], approved: Parsed) => Parsed[], fault: RegExp]>([
+    [
+      'a decision that was rejected before',
+      (entries, { decisionId }) => {
+        const rejection = again(entries, 'decision.approved', decisionId, ({ audit, state, ...entry }) => {
+          Object.assign(audit, { action: 'decision.rejected' });
+          audit.details.verdict = 'reject';
+          state.status = 'rejected';
+          state.reviews[0].verdict = 'reject';
+          return { ...entry, audit, state, action: 'decision.rejected' };
+        });
+        return entries.flatMap((entry) =>
+          entry.action === 'decision.approved' && entry.subjectId === decisionId ? [rejection, entry] : entry,
+        );
+      },
+      /FAULT chain: entry \d+: decision\.approved though the status of the decision was not proposed before\n/,
+    ],
+    [
+      'an execution that was rejected before',
+      (entries, { id }) => {
+        const rejection = again(entries, 'execution.approved', id, ({ audit, state, ...entry }) => {
+          Object.assign(audit, { action: 'execution.rejected' });
+          Object.assign(state, { outcome: 'rejected', completedAt: entry['timestamp'] });
+          delete state.approvedUntil;
+          return { ...entry, audit, state, action: 'execution.rejected' };
+        });
+        return entries.flatMap((entry) =>
+          entry.action === 'execution.approved' && entry.subjectId === id ? [rejection, entry] : entry,
+        );
+      },
+      /FAULT chain: entry \d+: execution\.approved though the outcome of the execution was not pending_approval before\n/,
+    ],
+    [
+      'a decision for a second grant',
+      (entries) => {
+        const { decisionId } = entries.find(({ action }) => action === 'grant.created').state;
+        const { timestamp } = entries.at(-1) ?? {};
+        const approval = again(entries, 'decision.approved', decisionId, (entry) => {
+          Object.assign(entry.state, { resolvedAt: timestamp, updatedAt: timestamp });
+          return { ...entry, timestamp };
+        });
+        const { subjectId } = entries.find(({ action }) => action === 'grant.created');
+        const grant = again(entries, 'grant.created', subjectId, (entry) => {
+          const id = `${subjectId.slice(0, -2)}00`;
+          entry.audit.subjectId = entry.state.id = id;
+          entry.state.createdAt = timestamp;
+          return { ...entry, subjectId: id, timestamp };
+        });
+        return [...entries, approval, grant];
+      },
+      /FAULT chain: entry \d+: decision\.approved though the status of the decision was not proposed before\n/,
+    ],
+  ])('finds the approval of %s', async (_how, change, fault) => {
+    const output = await forged(change);
+    expect(output).toMatch(fault);
+    expect(output).toMatch(/\nINVALID: .*\n$/);
+  });
+
   it.each([
     ['that no decision gave', false, /\nDIFFERENCE entry \d+: grt_\w+ was made, and no decision gave it then\n/],
     ['beside another one', true, /\nDIFFERENCE entry \d+: the decision dec_\w+ had given a grant before\n/],
@@ -108,3 +166,12 @@ describe('The verifier, on an execution in the log that needed an approval, and 
     expect(output).toMatch(/\nDIFFERS: .*\n$/);
   });
 });
+
+/** A changed copy of an entry, with ids of its own. */
+function again(entries: readonly Parsed[], name: string, subject: string, change: (entry: Parsed) => Parsed): Parsed {
+  const original = entries.find(({ action, subjectId }) => action === name && subjectId === subject);
+  const copy = change(structuredClone(original));
+  Object.assign(copy, { id: `${copy.id}x`, auditId: `${copy.auditId}x` });
+  copy.audit.id = copy.auditId;
+  return copy;
+}
