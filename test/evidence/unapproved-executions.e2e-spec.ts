@@ -148,6 +148,36 @@ describe('The verifier, on an execution in the log that needed an approval, and 
     expect(output).toMatch(/\nINVALID: .*\n$/);
   });
 
+  it.each<[what: string, change: (grant: Parsed, decision: Parsed) => void, difference: RegExp]>([
+    [
+      'of a decision whose reviewers gave none',
+      (_grant, decision) => delete decision.state.reviews[0].grant,
+      /: of grt_\w+, its reviewers did not all give the same grant\n/,
+    ],
+    [
+      'for another action than was decided',
+      ({ state }) => (state.action = 'burn'),
+      /: of grt_\w+, the action of the grant is recorded as "burn", and computed as "pay"\n/,
+    ],
+    [
+      'for longer than was given',
+      ({ state, audit }) => (state.until = audit.details.until = '2099-01-01T00:00:00.000Z'),
+      /: of grt_\w+, the end of the grant is recorded as "2099-01-01T00:00:00.000Z", and computed as /,
+    ],
+  ])('finds a grant %s', async (_what, change, difference) => {
+    const output = await forged((entries) => {
+      const grant = entries.find(({ action }) => action === 'grant.created');
+      const { decisionId } = grant.state;
+      change(
+        grant,
+        entries.find(({ action, subjectId }) => action === 'decision.approved' && subjectId === decisionId),
+      );
+      return entries;
+    });
+    expect(output).toMatch(difference);
+    expect(output).toMatch(/\nDIFFERS: .*\n$/);
+  });
+
   it.each([
     ['that no decision gave', false, /\nDIFFERENCE entry \d+: grt_\w+ was made, and no decision gave it then\n/],
     ['beside another one', true, /\nDIFFERENCE entry \d+: the decision dec_\w+ had given a grant before\n/],

@@ -1,3 +1,4 @@
+import { termFaults } from './grants.mjs';
 import { hashOfRequest } from './request-hash.mjs';
 import { resourceFault } from './request-form.mjs';
 
@@ -6,6 +7,10 @@ import { resourceFault } from './request-form.mjs';
  * file recomputes it.
  *
  * @typedef {import('./read-file.mjs').Json} Json
+ * @typedef {object} Settled a decision that was approved or rejected
+ * @property {Json | null | undefined} decision nothing if it was erased
+ * @property {Json | null | undefined} [execution] the one that was settled with it
+ * @property {boolean} hasGiven whether it has given a grant
  */
 
 const BEGINNINGS = ['execution.authorized', 'execution.denied', 'execution.approval_requested'];
@@ -13,6 +18,8 @@ const BEGINNINGS = ['execution.authorized', 'execution.denied', 'execution.appro
 const GIVING_UP = ['execution.cancelled', 'execution.expired'];
 /** Actions of decisions that may give a grant in the same commit. */
 const GIVING = ['decision.approved', 'decision.rejected'];
+/** Actions of the executions that such a decision settles with it. */
+const GIVEN = ['execution.approved', 'execution.rejected'];
 
 export class ExecutionLog {
   /** Maps the ids of policies to their effect and name. @type {Map<string, { effect: string, name: string }>} */
@@ -23,9 +30,11 @@ export class ExecutionLog {
   #approvals = new Map();
   /** Approved decisions whose contents were erased, so that nobody knows on which execution each was. @type {Set<string>} */
   #erasedApprovals = new Set();
-  /** The decisions that were settled at the time of the last one, each with whether it has given a grant. @type {Map<string, boolean>} */
+  /** The decisions that were settled at the time of the last one. @type {Map<string, Settled>} */
   #settled = new Map();
   #settledAt = '';
+  /** True if an execution that was settled then has been erased: nobody knows by which decision. */
+  #hasErasedExecution = false;
 
   /**
    * @param {Json} entry the next one of the log
@@ -35,6 +44,7 @@ export class ExecutionLog {
   faults(entry, state) {
     const { subjectType, subjectId, action } = entry;
     if (GIVING.includes(action)) this.#noteSettled(entry, state);
+    if (GIVEN.includes(action)) this.#noteExecution(entry, state);
     if (GIVING_UP.includes(action)) this.#approvals.delete(subjectId);
     if (action === 'execution.resumed' && state) return this.#approvalFaults(subjectId, state);
     const grantFaults = action === 'grant.created' && state ? this.#grantFaults(entry, state) : [];
@@ -52,12 +62,26 @@ export class ExecutionLog {
    * @param {Json | null | undefined} state nothing if it was erased
    */
   #noteSettled({ subjectId, action, timestamp }, state) {
-    if (timestamp !== this.#settledAt) this.#settled.clear();
+    if (timestamp !== this.#settledAt) {
+      this.#settled.clear();
+      this.#hasErasedExecution = false;
+    }
     this.#settledAt = timestamp;
-    this.#settled.set(subjectId, false);
+    this.#settled.set(subjectId, { decision: state, hasGiven: false });
     if (action !== 'decision.approved') return;
     if (!state) this.#erasedApprovals.add(subjectId);
     else if (state['executionId'] !== undefined) this.#approvals.set(state['executionId'], subjectId);
+  }
+
+  /**
+   * @param {Json} entry that approved or rejected an execution
+   * @param {Json | null | undefined} state nothing if it was erased
+   */
+  #noteExecution({ timestamp }, state) {
+    if (timestamp !== this.#settledAt) return;
+    if (!state) this.#hasErasedExecution = true;
+    const settled = this.#settled.get(state?.['decisionId']);
+    if (settled !== undefined) settled.execution = state;
   }
 
   /**
@@ -73,16 +97,25 @@ export class ExecutionLog {
   }
 
   /**
-   * Finds a grant that its decision has not given: a decision gives one at most, as it is settled.
+   * Finds a grant that its decision has not given: a decision gives one at most, as it is settled, for what its execution does.
    * @param {Json} entry
    * @param {Json} grant
    * @returns {string[]}
    */
-  #grantFaults({ subjectId, timestamp }, { decisionId }) {
-    const hasGiven = this.#settledAt === timestamp ? this.#settled.get(decisionId) : undefined;
-    if (hasGiven === undefined) return [`${subjectId} was made, and no decision gave it then`];
-    this.#settled.set(decisionId, true);
-    return hasGiven ? [`the decision ${decisionId} had given a grant before`] : [];
+  #grantFaults(entry, grant) {
+    const { subjectId, timestamp } = entry;
+    const { decisionId } = grant;
+    const settled = this.#settledAt === timestamp ? this.#settled.get(decisionId) : undefined;
+    if (settled === undefined) return [`${subjectId} was made, and no decision gave it then`];
+    if (settled.hasGiven) return [`the decision ${decisionId} had given a grant before`];
+    settled.hasGiven = true;
+    const { decision, execution } = settled;
+    if (!decision) return [];
+    if (!execution)
+      return this.#hasErasedExecution ? [] : [`${subjectId} was made, and its decision settled no execution`];
+    return termFaults({ entry: { ...entry, state: grant }, decision, execution }).map(
+      (fault) => `of ${subjectId}, ${fault}`,
+    );
   }
 
   /**

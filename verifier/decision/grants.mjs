@@ -3,6 +3,7 @@ import { approvalsOf } from '../evaluation/requirement.mjs';
 import { matchesResource } from '../evaluation/resources.mjs';
 import { after, comparable, termsText } from './grant-terms.mjs';
 import { denialOf } from './delegations.mjs';
+import { Report } from './report.mjs';
 import { groupsFilled } from './reviewer.mjs';
 import { reviewedResource } from './review.mjs';
 
@@ -11,8 +12,7 @@ import { reviewedResource } from './review.mjs';
  *
  * @typedef {import('./read-file.mjs').Json} Json
  * @typedef {import('./history.mjs').History} History
- * @typedef {import('./report.mjs').Report} Report
- * @typedef {{ entry: Json, decision: Json, execution: Json, history: History }} GrantCreation `execution`: the one that its decision is about
+ * @typedef {{ entry: Json, decision: Json, execution: Json }} GrantCreation `execution`: the one that its decision is about
  */
 
 const ENDED = { 'grant.used_up': 'used_up', 'grant.expired': 'expired', 'grant.revoked': 'revoked' };
@@ -43,32 +43,61 @@ export function recomputeGrant(entry, history, report) {
   const execution = history.stateBefore(history.entriesAbout('execution', decision['executionId'] ?? null), sequence);
   if (execution === undefined)
     return report.leaveOpen(`the file has no entry of the execution ${decision['executionId']} before it`);
-  for (const name of ['agentId', 'action', 'resourceType', 'resourceId'])
-    report.expect(`the ${name} of the grant`, state[name], execution[name]);
-  report.expect('on whose behalf the grant is', state.onBehalfOf, execution['onBehalfOf']?.subject ?? null);
-  report.expect('the action of its decision', decision['actionHash'], execution['actionHash']);
-  const creation = { entry, decision, execution, history };
-  if (decision['status'] === 'rejected') expectInsteadTerms(creation, report);
-  else expectEqualTerms(creation, report);
+  const creation = { entry, decision, execution };
+  expectTerms(creation, report);
+  if (decision['status'] === 'rejected') expectGivenInstead(creation, history, report);
   report.say(`With that the grant ${subjectId} was made.`);
 }
 
 /**
- * Checks a grant that a single reviewer gave for other parameters than the request had: the reviewer must have been able to approve.
+ * Finds in what a grant is another one than its decision gave, as far as the decision and its execution say.
+ * @param {GrantCreation} made
+ * @returns {string[]}
+ */
+export function termFaults(made) {
+  const report = new Report();
+  expectTerms(made, report);
+  return report.differences.map(({ difference }) => difference);
+}
+
+/**
  * @param {GrantCreation} made
  * @param {Report} report
  */
-function expectInsteadTerms(
-  { entry: { state, subjectId, sequence, timestamp }, decision, execution, history },
-  report,
-) {
-  const { reviews, executeWithin, approvers = [], proposedBy } = decision;
+function expectTerms(made, report) {
+  const { entry, decision, execution } = made;
+  const { state } = entry;
+  for (const name of ['agentId', 'action', 'resourceType', 'resourceId'])
+    report.expect(`the ${name} of the grant`, state[name], execution[name]);
+  report.expect('on whose behalf the grant is', state.onBehalfOf, execution['onBehalfOf']?.subject ?? null);
+  report.expect('the action of its decision', decision['actionHash'], execution['actionHash']);
+  if (decision['status'] === 'rejected') expectInsteadTerms(made, report);
+  else expectEqualTerms(made, report);
+}
+
+/**
+ * Checks the terms of a grant that a single reviewer gave for other parameters than the request had.
+ * @param {GrantCreation} made
+ * @param {Report} report
+ */
+function expectInsteadTerms({ entry: { state, subjectId }, decision, execution }, report) {
+  const { executeWithin, approvers = [] } = decision;
   report.expect('the grant that the rejection gave instead', execution['instead']?.grantId, subjectId);
   report.expect('the parameters of the grant', state.parametersHash, hashOf(execution['instead']?.parameters ?? null));
   report.expect('the uses of the grant', state.uses, 1);
   report.expect('the resources of the grant', state.resources, null);
   report.expect('the end of the grant', state.until, after(state.createdAt, executeWithin));
   report.expect('the approvals that were required', approvalsOf(approvers), 1);
+}
+
+/**
+ * Checks that the reviewer who gave a grant for other parameters could have approved.
+ * @param {GrantCreation} made
+ * @param {History} history
+ * @param {Report} report
+ */
+function expectGivenInstead({ entry: { state, sequence, timestamp }, decision }, history, report) {
+  const { reviews, approvers = [], proposedBy } = decision;
   const { approverId } = reviews.at(-1) ?? {};
   const rejection = history
     .entriesAbout('decision', state.decisionId)
