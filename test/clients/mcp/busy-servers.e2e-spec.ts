@@ -66,4 +66,24 @@ describe('A server over pipes', () => {
     }
     expect(most * line.length).toBeLessThanOrEqual(CHUNK_BYTES + line.length);
   });
+
+  it.each([
+    ['100,000', 100_000],
+    ['500,000', 500_000],
+  ])('that sends a list of %s messages has the first 20 read', async (_many, count) => {
+    const message = JSON.stringify({ id: 1, method: 'ping' });
+    await start(`process.stdout.write('[' + ${JSON.stringify(`${message},`)}.repeat(${count - 1}) + ${JSON.stringify(message)} + ']\\n');
+      process.stdout.write(JSON.stringify({ jsonrpc: '2.0', id: 2, method: 'ping' }) + '\\n');
+      setInterval(() => {}, 1_000);`);
+    const ids: unknown[] = [];
+    const ended = new Promise<void>((resolve) => {
+      transport.onmessage = (received) => {
+        const { id } = received as { id?: unknown };
+        ids.push(id);
+        if (id === 2) resolve();
+      };
+    });
+    await ended;
+    expect(ids).toEqual([...Array.from({ length: 20 }, () => 1), 2]);
+  });
 });

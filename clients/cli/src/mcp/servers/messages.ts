@@ -7,6 +7,8 @@ import { isTooDeep, MAX_LEVELS } from '../../nesting.js';
  * message of its own. The SDK takes four times as long to read twice as much.
  */
 export const MAX_MESSAGE_BYTES = 16 * 2 ** 20;
+/** Messages that are read of a list: the SDK handles all of a list at once, and so does this program. */
+const MAX_OF_LIST = 20;
 /** Levels at which the protocol has members of its own. */
 const MAX_DEPTH = 8;
 /** Members whose values belong to servers and clients: a null there has a meaning. */
@@ -62,11 +64,11 @@ function withoutNullsInMeta(meta: unknown, depth: number): unknown {
 }
 
 /**
- * Returns the messages in untrusted JSON. A malformed answer becomes an error, so that no request waits for it. So does an answer that
+ * Returns the messages in untrusted JSON, of a list the first. A malformed answer becomes an error, so that no request waits for it. So does an answer that
  * is nested too deep; other malformed messages are left out.
  */
 export function messagesIn(value: unknown): JSONRPCMessage[] {
-  return (Array.isArray(value) ? value : [value]).flatMap(messageIn);
+  return (Array.isArray(value) ? value.slice(0, MAX_OF_LIST) : [value]).flatMap(messageIn);
 }
 
 function messageIn(value: unknown): JSONRPCMessage[] {

@@ -11,7 +11,7 @@ const NO_MESSAGE = '{}';
 const MAX_FAULT_BYTES = 65_536;
 /** Characters of a message after which others are served before the SDK reads it. */
 const LARGE = 65_536;
-/** Events that are passed on before others are served, and messages that are read of one list. */
+/** Events that are passed on before others are served. */
 const MAX_EVENTS = 20;
 const ACCEPTED = 202;
 
@@ -123,9 +123,10 @@ function pieces(
 function readableJson(text: string): string {
   const value = parseMessage(text);
   const messages = messagesIn(value);
-  if (messages.length === 0) return isTooDeep(value) ? NO_MESSAGE : text;
-  // The SDK handles all of a list at once, however many there are.
-  return JSON.stringify(Array.isArray(value) ? messages.slice(0, MAX_EVENTS) : messages[0]);
+  if (Array.isArray(value)) return JSON.stringify(messages);
+  const [message] = messages;
+  if (message === undefined) return isTooDeep(value) ? NO_MESSAGE : text;
+  return JSON.stringify(message);
 }
 
 /** A line of an event. One that is a part of a message, or several messages, is left to the SDK. */
