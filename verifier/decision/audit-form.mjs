@@ -22,6 +22,7 @@ import { valueFaults } from '../record-states.mjs';
  * @property {(state: Json) => Readonly<Record<string, unknown>>} [details] what they have to be
  * @property {readonly string[]} [basis] the names of details that are recomputed elsewhere
  * @property {readonly string[]} [times] the members that have the time of the entry
+ * @property {(entry: Json) => boolean} [isUnchanged] whether the entry may have left its record as it was, and so these members
  */
 
 const CALLERS = ['api_key', 'token'];
@@ -95,7 +96,7 @@ const FORMS = {
     times: ['updatedAt'],
     basis: ['fields'],
   },
-  'agent.suspended': { agentId: own, times: ['updatedAt'], reason: true },
+  'agent.suspended': { agentId: own, times: ['updatedAt'], isUnchanged: isSuspendedAgain, reason: true },
   'agent.resumed': { agentId: own, times: ['updatedAt'], reason: true },
   'agent.access_reviewed': {
     agentId: own,
@@ -190,7 +191,8 @@ export function expectAuditForm(entry, history, report) {
   const { sequence, timestamp, subjectType, subjectId, state, audit } = entry;
   const form = Object.hasOwn(FORMS, audit.action) ? FORMS[audit.action] : undefined;
   if (form === undefined || isErased(entry)) return;
-  for (const name of form.times ?? []) report.expect(name, state[name], timestamp, sequence);
+  const times = form.isUnchanged?.(entry) === true ? [] : (form.times ?? []);
+  for (const name of times) report.expect(name, state[name], timestamp, sequence);
   for (const fault of valueFaults(entry, state ?? {})) report.differ(fault, sequence);
   const isHeld = MADE_ACTIONS.includes(audit.action) || isEmergencyProposal(entry);
   const isEmergency = isHeld && audit.details.breakGlass === true;
@@ -257,6 +259,14 @@ function entitiesOf(subjectType, subjectId, { entries }) {
  */
 function isOfDirectory({ state, audit }) {
   return (state.directory ?? null) !== null && canonicalJson(audit.details.fields) === canonicalJson(['roles']);
+}
+
+/**
+ * True of a person whom the directory had suspended before: somebody else suspends them as well, so that the directory resumes them no more.
+ * @param {Json} entry
+ */
+function isSuspendedAgain({ state, timestamp }) {
+  return (state.directory ?? null) !== null && state.updatedAt < timestamp;
 }
 
 /** @param {Json} state of a policy */
