@@ -164,6 +164,15 @@ describe('The verifier, on an execution in the log that needed an approval, and 
       ({ state, audit }) => (state.until = audit.details.until = '2099-01-01T00:00:00.000Z'),
       /: of grt_\w+, the end of the grant is recorded as "2099-01-01T00:00:00.000Z", and computed as /,
     ],
+    [
+      'for longer than the decision allows',
+      ({ state, audit, timestamp }, decision) => {
+        decision.state.reviews[0].grant.for = 'P2D';
+        const until = new Date(Date.parse(timestamp) + 2 * 86_400_000).toISOString();
+        state.until = audit.details.until = until;
+      },
+      /: of grt_\w+, the decision does not allow such a grant\n/,
+    ],
   ])('finds a grant %s', async (_what, change, difference) => {
     const output = await forged((entries) => {
       const grant = entries.find(({ action }) => action === 'grant.created');

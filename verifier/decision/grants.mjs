@@ -1,7 +1,7 @@
 import { hashOf } from '../canonical-json.mjs';
 import { approvalsOf } from '../evaluation/requirement.mjs';
 import { matchesResource } from '../evaluation/resources.mjs';
-import { after, comparable, termsText } from './grant-terms.mjs';
+import { after, comparable, isWithinAllowance, termsText } from './grant-terms.mjs';
 import { denialOf } from './delegations.mjs';
 import { Report } from './report.mjs';
 import { groupsFilled } from './reviewer.mjs';
@@ -134,6 +134,8 @@ function expectEqualTerms({ entry: { state }, decision, execution }, report) {
   if (first?.grant === undefined || texts.size !== 1)
     return report.differ('its reviewers did not all give the same grant');
   const { for: length, uses, resources, parameters } = first.grant;
+  if (allowance === undefined || !isWithinAllowance(first.grant, allowance))
+    report.differ('the decision does not allow such a grant');
   report.expect('the end of the grant', state.until, after(state.createdAt, length));
   report.expect('the uses of the grant', state.uses, uses ?? most);
   report.expect('the resources of the grant', state.resources, resources);
