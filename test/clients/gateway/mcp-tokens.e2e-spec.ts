@@ -3,6 +3,7 @@ import { request as sendRequest, type ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { until } from '../../faults/support/watch';
 import { lift, stop } from '../../stops/support';
 import { signedTokens } from '../../support/application/signed-tokens';
@@ -173,4 +174,44 @@ describe('A token at an MCP upstream of the gateway', () => {
     expect((await answer).body).toContain('done');
     await lift(stage.app, active);
   });
+
+  it('ends a stream once it is no longer valid, and no call that runs', async () => {
+    answersAtOnce = false;
+    const host = { Host: new URL(PUBLIC_URL).host };
+    const first = await post(INITIALIZE, { ...bearer(forShop), ...host }, '/shop/mcp');
+    const session = {
+      ...{ ...bearer(forShop), ...host, 'Mcp-Session-Id': first.session, 'MCP-Protocol-Version': VERSION },
+    };
+    const stream = listen(session);
+    const answer = post(CALL, session, '/shop/mcp');
+    await until('the call runs', () => running.size === 1);
+    const error = { code: 'UNAUTHORIZED', message: 'The token has expired.', details: [], requestId: 'test' };
+    const refused = { status: 401, json: JSON.stringify({ error }) };
+    door.faultFor = (path) => (path.startsWith('/api/v1/policies/evaluate') ? refused : null);
+    // It is checked every 30 seconds.
+    await stream;
+    door.faultFor = () => null;
+    await sleep(100);
+    for (const end of running.values()) end();
+    expect((await answer).body).toContain('done');
+    const [execution] = await stage.executions('&resourceId=shop/write');
+    expect((await stage.ended(String(execution?.id))).outcome).toBe('executed');
+  });
+
+  /** Listens to the events of a session, and resolves once the stream has ended. */
+  function listen(headers: Readonly<Record<string, string>>): Promise<void> {
+    const { port, hostname } = new URL(gateway.url);
+    const options = { host: hostname, port, path: '/shop/mcp', headers: { ...headers, Accept: 'text/event-stream' } };
+    return new Promise((resolve, reject) => {
+      sendRequest(options, (response) => {
+        if (response.statusCode !== 200) reject(new Error(`It is ${String(response.statusCode)}.`));
+        response
+          .on('error', () => undefined)
+          .on('close', resolve)
+          .resume();
+      })
+        .on('error', reject)
+        .end();
+    });
+  }
 });

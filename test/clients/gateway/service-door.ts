@@ -43,7 +43,8 @@ export async function openDoor(service: string): Promise<ServiceDoor> {
         request.socket.resetAndDestroy();
         return;
       }
-      response.writeHead(answer.statusCode ?? 502, answer.headers);
+      // A stream of events is open before its first event.
+      response.writeHead(answer.statusCode ?? 502, answer.headers).flushHeaders();
       answer.pipe(response);
     });
     passed.on('error', () => response.destroy());

@@ -19,8 +19,8 @@ export function duringStream<Result>(
 ): Promise<Result> {
   const call = { ...caller, action: 'listen', resourceType: 'mcp', resourceId: upstream };
   return calls.during(call, async (stopped) => {
-    // A service that does not answer is asked again later.
-    const check = (): void => void calls.checkCaller(caller.caller.id).catch(() => undefined);
+    // A service that does not answer is asked again later. Calls of the same token go on: their client renews it with its next request.
+    const check = (): void => void calls.checkCall(call).catch(() => undefined);
     const timer = setInterval(check, CHECK_MS).unref();
     try {
       return await run(stopped);
