@@ -5,6 +5,7 @@ import { issueKey } from '../../support/application/factories';
 import { openDoor, type ServiceDoor } from './service-door';
 import {
   bearer,
+  type GatewayAnswer,
   type GatewayStage,
   openStage,
   route,
@@ -23,7 +24,7 @@ describe('What the gateway asks its service', () => {
   beforeAll(async () => {
     stage = await openStage();
     upstream = await startStandIn((request, response) => {
-      if (request.url.startsWith('/breaks/')) response.socket?.resetAndDestroy();
+      if (/^\/(?:refund\/)?breaks/.test(request.url)) response.socket?.resetAndDestroy();
       else sendJson(response, { done: true });
     });
     door = await openDoor(stage.app.url);
@@ -144,6 +145,28 @@ describe('What the gateway asks its service', () => {
       await gateway.call('/vendor/breaks/1', { json: {}, headers: ofSecond });
       expect(upstream.below('/breaks/1')).toHaveLength(3);
     });
+  });
+
+  it.each<[string, Record<string, string>]>([
+    ['a key of the gateway', {}],
+    ["a client's Idempotency-Key", keyed('approved')],
+  ])('passes by another approval once Governance-Repeat accepts the unknown outcome (%s)', async (what, key) => {
+    const path = `/vendor/refund/breaks-${what.length}`;
+    const ask = (headers: Record<string, string>): Promise<GatewayAnswer> =>
+      gateway.call(path, { json: {}, headers: { ...key, ...headers } });
+    const approved = async (headers: Record<string, string>): Promise<GatewayAnswer> => {
+      const { error } = await ask(headers);
+      expect(error?.reason).toBe('approval_required');
+      await stage.approve(String(error?.decisionId));
+      return ask(headers);
+    };
+    const first = await approved({});
+    expect(first.error?.reason).toBe('outcome_unknown');
+    const id = String(first.error?.executionId);
+    await stage.ended(id);
+    const repeated = await approved({ 'Governance-Repeat': id });
+    expect(upstream.below(path.replace('/vendor', ''))).toHaveLength(2);
+    expect(repeated.error?.executionId).not.toBe(id);
   });
 
   it.each<[string, string]>([

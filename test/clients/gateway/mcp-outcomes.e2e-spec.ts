@@ -5,7 +5,7 @@ import { until } from '../../faults/support/watch';
 import { createAgent, issueKey } from '../../support/application/factories';
 import { send } from '../../support/application/send';
 import { textOf } from '../mcp/mcp-clients';
-import { connectClient, type McpUpstreamProcess, startMcpUpstream } from './mcp-stage';
+import { connectClient, type McpUpstreamProcess, startMcpStandIn, startMcpUpstream } from './mcp-stage';
 import {
   bearer,
   type GatewayStage,
@@ -80,6 +80,33 @@ describe('What becomes of MCP calls at the gateway', () => {
     await repeated;
     await knowing.close();
     await nextGateway.stop();
+  });
+
+  it('a call that needs an approval passes by another one, if it is repeated knowingly', async () => {
+    const tools = [{ name: 'refund', inputSchema: { type: 'object' } }];
+    const upstream = await startMcpStandIn(({ response }) => void response.socket?.resetAndDestroy(), {
+      lists: { 'tools/list': { tools } },
+    });
+    const shop = { mcp: `${upstream.url}/mcp`, hold: 'PT0S', credentials: [VENDOR_CREDENTIAL] };
+    const gateway = await startGateway(stage, { shop }, { name: 'approved' });
+    const agent = await anotherAgent('approved');
+    /** Calls the tool, has it approved, and calls it again; returns its execution. */
+    const approved = async (headers: Record<string, string>): Promise<ExecutionResponse> => {
+      const { client } = await connectClient(`${gateway.url}/shop/mcp`, { ...bearer(agent.key), ...headers });
+      await client.callTool({ name: 'refund' });
+      const [waiting] = await stage.executions(`&agentId=${agent.id}&outcome=pending_approval`);
+      await stage.approve(String(waiting?.decisionId));
+      await client.callTool({ name: 'refund' });
+      await client.close();
+      return stage.ended(String(waiting?.id));
+    };
+    const run = { 'Governance-Run': 'one' };
+    const first = await approved(run);
+    expect(first).toMatchObject({ outcome: 'failed', reason: 'outcome_unknown' });
+    await approved({ ...run, 'Governance-Repeat': first.id });
+    expect(upstream.governed()).toHaveLength(2);
+    expect(await gateway.stop()).toBe(0);
+    await upstream.close();
   });
 
   it('a gateway that is killed during a call reports at its next start that the outcome is unknown', async () => {

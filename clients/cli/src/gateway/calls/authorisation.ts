@@ -136,9 +136,9 @@ async function afterWait(request: AuthorisationRequest, execution: Execution): P
 
 async function resume(request: AuthorisationRequest, execution: Execution): Promise<Step> {
   request.signal.throwIfAborted();
-  const { service, body } = request;
+  const { service, body, repeat } = request;
   try {
-    const resumed = await service.resume(execution.id, body.via, randomUUID());
+    const resumed = await service.resume(execution.id, body.via, { idempotencyKey: randomUUID(), repeat });
     if (resumed.execution.outcome === 'authorized') return { kind: 'authorised', execution: resumed.execution };
     throw alreadySent(resumed.execution);
   } catch (error) {

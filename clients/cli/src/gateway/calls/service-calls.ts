@@ -38,6 +38,7 @@ export interface ExecuteBody {
   readonly run?: string;
 }
 
+/** The headers of an execute or a resume. */
 export interface ExecuteHeaders {
   readonly idempotencyKey: string;
   /** Value of `Governance-Repeat`. */
@@ -76,21 +77,15 @@ export class CallerService {
   }
 
   async execute(agentId: string, body: ExecuteBody, headers: ExecuteHeaders): Promise<ServiceExecution> {
-    const { idempotencyKey, repeat } = headers;
     const path = `/api/v1/agents/${pathSegment('agent', agentId)}/execute`;
-    const headersWithKey = {
-      'Idempotency-Key': idempotencyKey,
-      ...(repeat !== null && { 'Governance-Repeat': repeat }),
-    };
-    return this.call({ method: 'post', path, body, headers: headersWithKey }, executionOf);
+    return this.call({ method: 'post', path, body, headers: headerFields(headers) }, executionOf);
   }
 
   /** @throws ResumeConflict if the execution is not approved any more */
-  async resume(id: string, via: string, idempotencyKey: string): Promise<ServiceExecution> {
+  async resume(id: string, via: string, headers: ExecuteHeaders): Promise<ServiceExecution> {
     const path = `/api/v1/executions/${pathSegment('id', id)}/resume`;
     try {
-      const headers = { 'Idempotency-Key': idempotencyKey };
-      return await this.call({ method: 'post', path, body: { via }, headers }, executionOf);
+      return await this.call({ method: 'post', path, body: { via }, headers: headerFields(headers) }, executionOf);
     } catch (error) {
       if (error instanceof Refusal && error.status === 409)
         throw new ResumeConflict(error.status, error.reason, error.message, error.facts);
@@ -166,6 +161,10 @@ export class CallerService {
       throw serviceRefusal(error, { isReplayed: isReplayed(headers), retryAfter: headers.get('Retry-After') });
     }
   }
+}
+
+function headerFields({ idempotencyKey, repeat }: ExecuteHeaders): Readonly<Record<string, string>> {
+  return { 'Idempotency-Key': idempotencyKey, ...(repeat !== null && { 'Governance-Repeat': repeat }) };
 }
 
 function membersOf(value: unknown): Readonly<Record<string, unknown>> {

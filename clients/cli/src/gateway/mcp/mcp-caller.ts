@@ -27,8 +27,8 @@ export function repeating<Result>(repeat: string | null, serve: () => Promise<Re
 /** Milliseconds for which a request is repeated whose answer was lost. */
 const PATIENCE_MS = 2_000;
 const TIMEOUT_MS = 15_000;
-/** End of the path of the only request that takes `Governance-Repeat`. */
-const EXECUTE = '/execute';
+/** Ends of the paths of the requests that take `Governance-Repeat`. */
+const REPEATABLE = /\/(?:execute|resume)$/;
 
 /** One actor with one principal and the same rights. The key may change: an actor renews its tokens. */
 export class McpCaller {
@@ -55,7 +55,7 @@ export class McpCaller {
     const headers = new Headers(init.headers);
     const { pathname } = new URL(target instanceof Request ? target.url : target);
     const repeat = repeats.getStore() ?? null;
-    if (repeat !== null && pathname.endsWith(EXECUTE)) headers.set('Governance-Repeat', repeat);
+    if (repeat !== null && REPEATABLE.test(pathname)) headers.set('Governance-Repeat', repeat);
     // Calls carry their own trace.
     return callerFetch({ ...this.current, traceparent: null }, target, { ...init, headers });
   }
