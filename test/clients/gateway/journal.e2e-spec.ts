@@ -2,11 +2,21 @@ import { spawnSync } from 'node:child_process';
 import { appendFileSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { until } from '../../faults/support/watch';
+import { createAgent, issueKey } from '../../support/application/factories';
 import { run } from '../../support/processes/shell';
 import { MAIN } from '../command-line';
 import { loadGatewayModule } from './gateway-modules';
 import { openDoor, type ServiceDoor, type ServiceFault } from './service-door';
-import { type GatewayStage, openStage, route, type StartedGateway, startGateway, VENDOR_CREDENTIAL } from './stage';
+import {
+  bearer,
+  type GatewayAnswer,
+  type GatewayStage,
+  openStage,
+  route,
+  type StartedGateway,
+  startGateway,
+  VENDOR_CREDENTIAL,
+} from './stage';
 import { sendJson, type StandIn, startStandIn } from './stand-in';
 
 describe('The journal of the gateway', () => {
@@ -17,7 +27,8 @@ describe('The journal of the gateway', () => {
   beforeAll(async () => {
     stage = await openStage();
     upstream = await startStandIn((request, response) => {
-      if (!request.url.startsWith('/never/')) sendJson(response, { done: true });
+      if (request.url.startsWith('/breaks/')) response.socket?.resetAndDestroy();
+      else if (!request.url.startsWith('/never/')) sendJson(response, { done: true });
     });
     door = await openDoor(stage.app.url);
   });
@@ -55,6 +66,63 @@ describe('The journal of the gateway', () => {
     expect(await stage.ended(id)).toMatchObject({ outcome: 'failed', reason: 'outcome_unknown' });
     expect(upstream.below('/never/killed')).toHaveLength(1);
     expect(await next.stop()).toBe(0);
+  });
+
+  describe('with an unknown outcome that the service has not taken', () => {
+    const isReport = (path: string): boolean => /\/results?$/.test(path);
+
+    it('sends the same action no more, and others of other agents', async () => {
+      const gateway = await start('untaken');
+      const other = await createAgent(stage.app, { name: 'other', capabilities: ['*'] });
+      const { secret } = await issueKey(stage.app, { name: 'other', scopes: ['execute'], agentId: other.id });
+      let take: () => void = () => undefined;
+      const turn = new Promise<void>((resolve) => (take = resolve));
+      door.turnOf = (path) => (isReport(path) ? turn : Promise.resolve());
+      const call = (): Promise<GatewayAnswer> => gateway.call('/vendor/breaks/untaken', { json: {} });
+      expect((await call()).error?.reason).toBe('outcome_unknown');
+      const again = call();
+      const headers = bearer(secret);
+      expect((await gateway.call('/vendor/breaks/untaken', { json: {}, headers })).error?.reason).toBe(
+        'outcome_unknown',
+      );
+      expect(upstream.below('/breaks/untaken')).toHaveLength(2);
+      take();
+      expect((await again).error?.reason).toBe('outcome_unknown');
+      expect(upstream.below('/breaks/untaken')).toHaveLength(2);
+      expect(await gateway.stop()).toBe(0);
+    });
+
+    it('sends nothing of its agent where the service does not take it', async () => {
+      const gateway = await start('refused');
+      door.faultFor = (path) => (isReport(path) ? 503 : null);
+      expect((await gateway.call('/vendor/breaks/refused', { json: {} })).error?.reason).toBe('outcome_unknown');
+      const { status, error } = await gateway.call('/vendor/breaks/refused', { json: {} });
+      expect([status, error?.message]).toEqual([503, expect.stringContaining('has not taken yet')]);
+      expect(upstream.below('/breaks/refused')).toHaveLength(1);
+      door.faultFor = () => null;
+      expect((await gateway.call('/vendor/breaks/refused', { json: {} })).error?.reason).toBe('outcome_unknown');
+      expect(upstream.below('/breaks/refused')).toHaveLength(1);
+      expect(await gateway.stop()).toBe(0);
+    });
+
+    it('sends the same action no more after a kill, while the service starts, too', async () => {
+      const killed = await start('starting');
+      const call = killed.call('/vendor/never/starting', { json: {} });
+      call.catch(() => undefined);
+      await until('it was sent', () => upstream.below('/never/starting').length === 1);
+      await killed.stop('SIGKILL');
+      await expect(call).rejects.toThrow();
+      door.faultFor = () => 'reset';
+      const refused = door.refused;
+      const next = await start('starting');
+      // Its pauses are long by now.
+      await until('it reports in vain', () => door.refused > refused + 10);
+      door.faultFor = () => null;
+      const { error } = await next.call('/vendor/never/starting', { json: {} });
+      expect(error?.reason).toBe('outcome_unknown');
+      expect(upstream.below('/never/starting')).toHaveLength(1);
+      expect(await next.stop()).toBe(0);
+    });
   });
 
   it('keeps what the service did not take, also over a kill, and half a line', async () => {

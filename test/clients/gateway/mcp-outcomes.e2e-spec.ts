@@ -1,11 +1,13 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { ExecutionResponse } from '../../../src/governance/executions/dto/execution.dto';
 import { until } from '../../faults/support/watch';
 import { createAgent, issueKey } from '../../support/application/factories';
 import { send } from '../../support/application/send';
 import { textOf } from '../mcp/mcp-clients';
 import { connectClient, type McpUpstreamProcess, startMcpStandIn, startMcpUpstream } from './mcp-stage';
+import { openDoor } from './service-door';
 import {
   bearer,
   type GatewayStage,
@@ -106,6 +108,28 @@ describe('What becomes of MCP calls at the gateway', () => {
     await approved({ ...run, 'Governance-Repeat': first.id });
     expect(upstream.governed()).toHaveLength(2);
     expect(await gateway.stop()).toBe(0);
+    await upstream.close();
+  });
+
+  it('a call is not sent again before the service has taken that its outcome is not known', async () => {
+    const upstream = await startMcpStandIn(({ response }) => void response.socket?.resetAndDestroy());
+    const door = await openDoor(stage.app.url);
+    const shop = { mcp: `${upstream.url}/mcp`, credentials: [VENDOR_CREDENTIAL] };
+    const gateway = await startGateway(stage, { shop }, { name: 'untaken', file: { service: door.url } });
+    const agent = await anotherAgent('untaken');
+    const { client } = await connectClient(`${gateway.url}/shop/mcp`, bearer(agent.key));
+    let take: () => void = () => undefined;
+    const turn = new Promise<void>((resolve) => (take = resolve));
+    door.turnOf = (path) => (/\/results?$/.test(path) ? turn : Promise.resolve());
+    expect(textOf(await client.callTool({ name: 'write' }))).toContain('It is not known what write has done');
+    const again = client.callTool({ name: 'write' });
+    await sleep(500);
+    take();
+    expect(textOf(await again)).toContain('outcome_unknown');
+    expect(upstream.governed()).toHaveLength(1);
+    await client.close();
+    expect(await gateway.stop()).toBe(0);
+    await door.close();
     await upstream.close();
   });
 

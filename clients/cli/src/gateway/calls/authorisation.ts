@@ -4,6 +4,7 @@ import type { Execution } from '../../../../typescript/src/index.js';
 import type { ApprovalWaits } from '../../approval-waits.js';
 import { nextServiceKey } from './ask-headers.js';
 import { Refusal } from './refusal.js';
+import type { Reports } from './reports.js';
 import {
   type CallerService,
   type ExecuteBody,
@@ -28,6 +29,7 @@ export interface AuthorisationRequest {
   readonly repeat: string | null;
   readonly holdMs: number;
   readonly waits: ApprovalWaits;
+  readonly reports: Pick<Reports, 'requireTaken'>;
   /** Fires when the client has gone. */
   readonly signal: AbortSignal;
   /** Fires when the call is stopped. */
@@ -55,8 +57,9 @@ export async function authorise(request: AuthorisationRequest): Promise<Executio
 }
 
 async function ask(request: AuthorisationRequest, idempotencyKey: string, isLast: boolean): Promise<Step> {
-  const { service, agentId, body, repeat, key } = request;
+  const { service, agentId, body, repeat, key, reports, signal } = request;
   const isOwnKey = key === null;
+  await reports.requireTaken(agentId, signal);
   let answer: ServiceExecution;
   try {
     answer = await service.execute(agentId, body, { idempotencyKey, repeat });
@@ -135,8 +138,9 @@ async function afterWait(request: AuthorisationRequest, execution: Execution): P
 }
 
 async function resume(request: AuthorisationRequest, execution: Execution): Promise<Step> {
-  request.signal.throwIfAborted();
-  const { service, body, repeat } = request;
+  const { service, agentId, body, repeat, reports, signal } = request;
+  signal.throwIfAborted();
+  await reports.requireTaken(agentId, signal);
   try {
     const resumed = await service.resume(execution.id, body.via, { idempotencyKey: randomUUID(), repeat });
     if (resumed.execution.outcome === 'authorized') return { kind: 'authorised', execution: resumed.execution };

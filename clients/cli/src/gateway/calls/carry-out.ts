@@ -67,7 +67,7 @@ async function passOn(call: AuthorisedRequest, answer: UpstreamResponse): Promis
 /** @throws Refusal 503 if the entry is not on disk, or could not be reported: nothing is sent then */
 async function noteInJournal({ execution, reports, upstream }: AuthorisedRequest): Promise<void> {
   if (execution === null) return;
-  const refusal = await reports.begin(execution.id, upstream);
+  const refusal = await reports.begin(execution, upstream);
   if (refusal !== null) throw unavailable(refusal);
 }
 

@@ -157,6 +157,7 @@ async function permit({ request, parts, ask, action }: ActionToRun, stopped: Abo
     repeat,
     holdMs: action.route.holdMs,
     waits: parts.waits,
+    reports: parts.reports,
     signal: exchange.left,
     stopped,
   });

@@ -28,6 +28,8 @@ export interface ResultSummary {
 export interface SentEntry {
   readonly executionId: string;
   readonly upstream: string;
+  /** Undefined in what an older gateway wrote. */
+  readonly agentId?: string;
   readonly at: string;
 }
 
@@ -94,6 +96,11 @@ export class Journal {
   /** Returns the executions whose report the service has not taken. */
   openEntries(): OpenEntry[] {
     return [...this.entries.values()];
+  }
+
+  /** The entry of an execution without a report that was taken. */
+  openEntry(executionId: string): OpenEntry | undefined {
+    return this.entries.get(executionId);
   }
 
   /** Resolves once the entry is on disk. */

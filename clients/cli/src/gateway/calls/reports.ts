@@ -1,6 +1,7 @@
+import { EventEmitter, once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { GovernanceError, unexpectedAnswer } from '../../../../typescript/src/governance-error.js';
-import type { Schemas } from '../../../../typescript/src/index.js';
+import type { Execution, Schemas } from '../../../../typescript/src/index.js';
 import { pathSegment } from '../../../../typescript/src/path-segment.js';
 import { Transport } from '../../../../typescript/src/transport.js';
 import { executionIn } from '../../../../typescript/src/wait-for-execution.js';
@@ -8,11 +9,16 @@ import { serviceFetch } from '../../service-fetch.js';
 import type { GatewayLog } from '../run/log.js';
 import type { Journal, Report } from './journal.js';
 import { KEY_REFUSED, type OwnKey } from './own-key.js';
+import { unavailable } from './refusal.js';
 
 /** Maximum number of reports in one request. */
 const MAX_TOGETHER = 100;
 const FIRST_PAUSE_MS = 250;
 const MAX_PAUSE_MS = 10_000;
+/** Milliseconds for which a request waits for the service to take the unknown outcomes of its agent. */
+const MAX_WAIT_MS = 5_000;
+/** The reason of a report after which the service refuses the same action. */
+const OUTCOME_UNKNOWN = 'outcome_unknown';
 /** HTTP statuses of a permanent refusal of a report. */
 const FINAL_STATUSES: ReadonlySet<number> = new Set([400, 404, 409, 410, 413]);
 /** Code of the service's refusal for an execution whose outcome it already has. */
@@ -41,7 +47,12 @@ interface WaitingReport {
 /** The service's answer for one of several reports. */
 type ReportAnswer = Schemas['ReportedResultResponse'];
 
+/** Told after each request for reports. */
+const SENT = 'sent';
+
 const JOURNAL_FAILED = 'The journal of the gateway cannot be written, so nothing was sent.';
+const NOT_TAKEN =
+  'The governance service has not taken yet that the outcome of an earlier request of the agent is not known, so nothing was sent.';
 
 /**
  * Sends the outcomes of executions, and repeats each report until the service accepts it or refuses it permanently. One
@@ -55,9 +66,14 @@ export class Reports {
   private readonly transport: Transport;
   private isRunning = false;
   private failures = 0;
+  /** The agents of the unknown outcomes that the service has not taken, by execution. */
+  private readonly unknown = new Map<string, string | undefined>();
+  private readonly events = new EventEmitter().setMaxListeners(0);
 
   constructor(private readonly options: ReportsOptions) {
-    const { url, key } = options;
+    const { url, key, journal } = options;
+    for (const { executionId, agentId, report } of journal.openEntries())
+      if (report === null || isOfUnknownOutcome(report)) this.unknown.set(executionId, agentId);
     this.transport = new Transport({ url, key, patience: 0, timeout: 15_000, fetch: serviceFetch });
   }
 
@@ -71,7 +87,7 @@ export class Reports {
     for (const { executionId, report } of this.options.journal.openEntries()) {
       const unknown: Report = {
         outcome: 'failed',
-        reason: 'outcome_unknown',
+        reason: OUTCOME_UNKNOWN,
         failureReason: 'The gateway ended after it began to send the request; what came of it is not known.',
       };
       this.add(executionId, report ?? unknown, true);
@@ -82,10 +98,10 @@ export class Reports {
    * Writes an execution to the journal before its request is sent. Returns why the request must not be sent, which is
    * then reported, or null if it may be.
    */
-  async begin(executionId: string, upstream: string): Promise<string | null> {
+  async begin({ id: executionId, agentId }: Execution, upstream: string): Promise<string | null> {
     const { journal, ownKey } = this.options;
     try {
-      await journal.begin({ executionId, upstream, at: new Date().toISOString() });
+      await journal.begin({ executionId, upstream, agentId, at: new Date().toISOString() });
     } catch {
       this.addNotSent(executionId, 'The journal of the gateway could not be written.');
       return JOURNAL_FAILED;
@@ -96,6 +112,24 @@ export class Reports {
     return KEY_REFUSED;
   }
 
+  /**
+   * Resolves once the service has taken the unknown outcomes of an agent: until then it would authorise the same action again.
+   * @throws Refusal 503 if it does not take them in time; the reason of `signal`
+   */
+  async requireTaken(agentId: string, signal?: AbortSignal): Promise<void> {
+    if (!this.hasUnknown(agentId)) return;
+    const timeout = AbortSignal.timeout(MAX_WAIT_MS);
+    const end = signal === undefined ? timeout : AbortSignal.any([timeout, signal]);
+    while (this.hasUnknown(agentId) && !end.aborted)
+      await once(this.events, SENT, { signal: end }).catch(() => undefined);
+    signal?.throwIfAborted();
+    if (this.hasUnknown(agentId)) throw unavailable(NOT_TAKEN);
+  }
+
+  private hasUnknown(agentId: string): boolean {
+    return [...this.unknown.values()].includes(agentId);
+  }
+
   private addNotSent(executionId: string, failureReason: string): void {
     this.add(executionId, { outcome: 'failed', reason: 'not_sent', failureReason });
   }
@@ -103,6 +137,7 @@ export class Reports {
   /** @param mayBeTaken true if an earlier process may have reported the execution */
   add(executionId: string, report: Report, mayBeTaken = false): void {
     const { journal, log } = this.options;
+    if (isOfUnknownOutcome(report)) this.unknown.set(executionId, journal.openEntry(executionId)?.agentId);
     void journal
       .note(executionId, report)
       .catch((error: unknown) => log.warn('The journal cannot keep a report', error, executionId));
@@ -128,6 +163,7 @@ export class Reports {
       this.sending = this.nextReports();
       await this.send(this.sending);
       this.sending = [];
+      this.events.emit(SENT);
     }
     this.isRunning = false;
   }
@@ -166,9 +202,16 @@ export class Reports {
       );
       if (this.failures === 0) log.warn('Reports wait: the service does not take them now', error, first?.executionId);
       this.failures += 1;
-      const pause = Math.min(FIRST_PAUSE_MS * 2 ** Math.min(this.failures, 10), MAX_PAUSE_MS);
-      await sleep(pause, undefined, { signal: this.ending.signal, ref: false }).catch(() => undefined);
+      await this.pause(Math.min(FIRST_PAUSE_MS * 2 ** Math.min(this.failures, 10), MAX_PAUSE_MS));
     }
+  }
+
+  /** A short one while requests wait for the reports. */
+  private async pause(milliseconds: number): Promise<void> {
+    const { signal } = this.ending;
+    const end = performance.now() + milliseconds;
+    do await sleep(FIRST_PAUSE_MS, undefined, { signal, ref: false }).catch(() => undefined);
+    while (performance.now() < end && !signal.aborted && this.events.listenerCount(SENT) === 0);
   }
 
   /** Moves reports to the end of the queue, so that one which the service can never answer delays no others. */
@@ -183,6 +226,7 @@ export class Reports {
     // The service took the report, but its answer was lost.
     const isTaken = refusal === null || (mayBeTaken && refusal.code === OUTCOME_EXISTS);
     if (!isTaken) log.warn('The service refused a report for good', refusal, executionId);
+    this.unknown.delete(executionId);
     await journal
       .end(executionId)
       .catch((error: unknown) => log.warn('The journal cannot drop a report that was taken', error, executionId));
@@ -210,6 +254,10 @@ export class Reports {
       ({ error }) => error && new GovernanceError(error.message, { ...error, status: null }),
     );
   }
+}
+
+function isOfUnknownOutcome(report: Report): boolean {
+  return report.outcome === 'failed' && report.reason === OUTCOME_UNKNOWN;
 }
 
 /** True for a permanent refusal by the service itself: not for other faults, nor for the answer of a proxy in between. */

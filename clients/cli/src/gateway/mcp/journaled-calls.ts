@@ -20,7 +20,7 @@ export function journaledCalls({ governance, upstream, reports }: JournaledCallP
     // A handler of the service, or an equal call, has carried it out: only the result is read.
     if (execution.outcome !== 'authorized') return governance.carryOut(execution, run, { signal });
     const report = (outcome: Report): void => reports.add(execution.id, outcome);
-    const refusal = await reports.begin(execution.id, upstream);
+    const refusal = await reports.begin(execution, upstream);
     if (refusal !== null) throw new Error(refusal);
     if (signal.aborted || stopped.aborted) {
       report(failedReport('It was given up before it was sent.', 'not_sent'));

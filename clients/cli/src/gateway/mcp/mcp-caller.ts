@@ -1,8 +1,11 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { randomUUID } from 'node:crypto';
 import { GovernanceClient } from '../../../../typescript/src/index.js';
 import { tracedFetch } from '../../mcp/trace-of-call.js';
 import { RateLimitLeft } from '../../mcp/rate-limit-left.js';
 import type { Caller } from '../calls/known-callers.js';
+import { Refusal, refusalResponse } from '../calls/refusal.js';
+import type { Reports } from '../calls/reports.js';
 import { callerFetch, type CallerService } from '../calls/service-calls.js';
 
 /** Who sent a request, as the service knows it. */
@@ -27,8 +30,8 @@ export function repeating<Result>(repeat: string | null, serve: () => Promise<Re
 /** Milliseconds for which a request is repeated whose answer was lost. */
 const PATIENCE_MS = 2_000;
 const TIMEOUT_MS = 15_000;
-/** Ends of the paths of the requests that take `Governance-Repeat`. */
-const REPEATABLE = /\/(?:execute|resume)$/;
+/** Ends of the paths of the requests that authorise, which take `Governance-Repeat`. */
+const AUTHORISING = /\/(?:execute|resume)$/;
 
 /** One actor with one principal and the same rights. The key may change: an actor renews its tokens. */
 export class McpCaller {
@@ -40,6 +43,7 @@ export class McpCaller {
   constructor(
     url: string,
     public current: IdentifiedCaller,
+    private readonly reports: Pick<Reports, 'requireTaken'>,
   ) {
     const fetch = tracedFetch(this.left.watching((target, init) => this.send(target, init)));
     this.governance = new GovernanceClient({
@@ -51,12 +55,28 @@ export class McpCaller {
     });
   }
 
-  private send(target: string | URL | Request, init: RequestInit = {}): Promise<Response> {
+  private async send(target: string | URL | Request, init: RequestInit = {}): Promise<Response> {
     const headers = new Headers(init.headers);
     const { pathname } = new URL(target instanceof Request ? target.url : target);
-    const repeat = repeats.getStore() ?? null;
-    if (repeat !== null && REPEATABLE.test(pathname)) headers.set('Governance-Repeat', repeat);
+    if (AUTHORISING.test(pathname)) {
+      const repeat = repeats.getStore() ?? null;
+      if (repeat !== null) headers.set('Governance-Repeat', repeat);
+      const refusal = await this.refusalOf(init.signal ?? undefined);
+      if (refusal !== null) return refusal;
+    }
     // Calls carry their own trace.
     return callerFetch({ ...this.current, traceparent: null }, target, { ...init, headers });
+  }
+
+  /** The answer in place of the service's, before it knows of all unknown outcomes of the agent; null once it does. */
+  private async refusalOf(signal?: AbortSignal): Promise<Response | null> {
+    try {
+      await this.reports.requireTaken(this.current.caller.agentId, signal);
+      return null;
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      const { status, headers, body } = refusalResponse(error, randomUUID());
+      return new Response(body, { status, headers });
+    }
   }
 }

@@ -276,7 +276,8 @@ export class McpHost {
   }
 
   private use(owner: string, identified: IdentifiedCaller): McpCaller {
-    const caller = this.callers.get(owner) ?? new McpCaller(this.options.service, identified);
+    const { service, parts } = this.options;
+    const caller = this.callers.get(owner) ?? new McpCaller(service, identified, parts.reports);
     caller.uses += 1;
     this.callers.set(owner, caller);
     return caller;
