@@ -12,6 +12,7 @@ const COPIES = [
     'src/core/errors/field-fault.ts',
     'src/core/values/action-pattern.ts',
     'src/core/values/duration.ts',
+    'src/core/values/ip-address.ts',
     'src/core/values/label-fault.ts',
     'src/core/values/normal-form.ts',
     'src/core/values/secret-pointers.ts',

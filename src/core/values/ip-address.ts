@@ -1,4 +1,6 @@
 const GROUPS = 8;
+/** Groups that the addresses of one client have in common. */
+const GROUPS_OF_CLIENT = 4;
 
 /** Returns the eight groups of an IPv6 address in any notation. */
 export function ipv6Groups(address: string): number[] {
@@ -22,4 +24,22 @@ function partsOf(text: string): number[] {
 export function embeddedIpv4(groups: readonly number[], at: number, mask = 0): string {
   const [high, low] = [(groups[at] ?? 0) ^ mask, (groups[at + 1] ?? 0) ^ mask];
   return [high >> 8, high & 0xff, low >> 8, low & 0xff].join('.');
+}
+
+/**
+ * Returns the client for which a request or connection is counted: an IPv4 address, or the /64 of an IPv6 address, since one client
+ * has all of it.
+ */
+export function countedClient(address: string): string {
+  if (!address.includes(':')) return address;
+  const site = ipv6Groups(address).slice(0, GROUPS_OF_CLIENT);
+  return `${site.map((group) => group.toString(16)).join(':')}::/64`;
+}
+
+/** Returns an IPv4-mapped address as IPv4, and any other address unchanged. */
+export function unmapAddress(address: string): string {
+  if (!address.includes(':')) return address;
+  const groups = ipv6Groups(address);
+  const isMapped = groups[5] === 0xffff && groups.slice(0, 5).every((group) => group === 0);
+  return isMapped ? embeddedIpv4(groups, 6) : address;
 }

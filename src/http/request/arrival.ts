@@ -3,7 +3,7 @@ import { isIP } from 'node:net';
 import type { IncomingMessage } from 'node:http';
 import type { NextFunction, Response } from 'express';
 import type { FieldFault } from '../../core/errors/domain-error';
-import { embeddedIpv4, ipv6Groups } from '../../core/values/ip-address';
+import { countedClient, unmapAddress } from '../../core/values/ip-address';
 import type { ServiceRequest } from './service-request';
 
 const SECRET_HEADERS = ['x-api-key', 'authorization'];
@@ -56,8 +56,6 @@ export function requestIdFor(id: string | string[] | undefined, usable = USABLE_
   return typeof id === 'string' && usable.test(id) ? id : randomUUID();
 }
 
-const GROUPS_IN_A_SITE = 4;
-
 /** An IPv4 address with a port, or an IPv6 address in brackets, with or without a port. */
 const ADDRESS_AND_PORT = /^(?:(\d+(?:\.\d+){3}):\d+|\[([\da-f:.]+)\](?::\d+)?)$/i;
 
@@ -77,24 +75,6 @@ function addressOf(request: ServiceRequest): string {
   // Without that header, only the socket's address is known.
   const stated = request.headers['x-forwarded-for'] === undefined ? '' : (request.ip ?? '');
   return unmapAddress(isIP(stated) === 0 ? (request.socket.remoteAddress ?? '') : stated);
-}
-
-/**
- * Returns the client for which a request is counted: an IPv4 address, or the /64 of an IPv6 address, since one client
- * has all of it.
- */
-export function countedClient(address: string): string {
-  if (!address.includes(':')) return address;
-  const site = ipv6Groups(address).slice(0, GROUPS_IN_A_SITE);
-  return `${site.map((group) => group.toString(16)).join(':')}::/64`;
-}
-
-/** Returns an IPv4-mapped address as IPv4, and any other address unchanged. */
-export function unmapAddress(address: string): string {
-  if (!address.includes(':')) return address;
-  const groups = ipv6Groups(address);
-  const isMapped = groups[5] === 0xffff && groups.slice(0, 5).every((group) => group === 0);
-  return isMapped ? embeddedIpv4(groups, 6) : address;
 }
 
 /** Version, trace id, parent id and flags; additions of later versions follow a further dash. */

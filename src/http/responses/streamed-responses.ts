@@ -5,7 +5,7 @@ import type { Response } from 'express';
 import { unavailable } from '../../core/errors/domain-error';
 import { Gates } from '../gates';
 import type { ServiceRequest } from '../request/service-request';
-import { countedClient } from '../request/arrival';
+import { countedClient } from '../../core/values/ip-address';
 import { ShutdownGuard } from '../server/shutdown';
 
 const logger = new Logger('Export');

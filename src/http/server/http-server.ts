@@ -2,7 +2,7 @@ import { AsyncResource } from 'node:async_hooks';
 import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { countedClient, unmapAddress } from '../request/arrival';
+import { countedClient, unmapAddress } from '../../core/values/ip-address';
 import type { ServiceRequest } from '../request/service-request';
 
 const OPTIONS: ServerOptions = {

@@ -3,6 +3,9 @@ import { dirname, join } from 'node:path';
 import type * as JournalModule from '../../../clients/cli/src/gateway/calls/journal.js' with {
   'resolution-mode': 'import',
 };
+import type * as KnownCallersModule from '../../../clients/cli/src/gateway/calls/known-callers.js' with {
+  'resolution-mode': 'import',
+};
 import type * as ServiceCalls from '../../../clients/cli/src/gateway/calls/service-calls.js' with {
   'resolution-mode': 'import',
 };
@@ -54,12 +57,13 @@ import type * as Reopening from '../../../clients/cli/src/mcp/servers/reopening.
 import { buildCommandLine, MAIN } from '../command-line';
 
 /** Modules of the gateway by their paths. */
-interface GatewayModules {
+export interface GatewayModules {
   readonly '../mcp/running-calls': typeof RunningCalls;
   readonly '../mcp/servers/large-answers': typeof LargeAnswers;
   readonly '../mcp/servers/readable-response': typeof ReadableResponse;
   readonly '../mcp/servers/reopening': typeof Reopening;
   readonly 'calls/journal': typeof JournalModule;
+  readonly 'calls/known-callers': typeof KnownCallersModule;
   readonly 'calls/service-calls': typeof ServiceCalls;
   readonly 'listener/http-listener': typeof HttpListener;
   readonly 'mcp/client-message': typeof ClientMessage;

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { until } from '../../faults/support/watch';
+import { type GatewayModules, loadGatewayModule } from './gateway-modules';
 import { openDoor, type ServiceDoor } from './service-door';
 import { type GatewayStage, openStage, route, type StartedGateway, startGateway, VENDOR_CREDENTIAL } from './stage';
 import { sendJson, type StandIn, startStandIn } from './stand-in';
@@ -81,5 +82,56 @@ describe('Callers whom the gateway does not know', () => {
     held.release();
     expect((await Promise.all(answers)).map(({ status }) => status)).toEqual(answers.map(() => 200));
     expect(held.count).toBeLessThan(answers.length);
+  });
+});
+
+describe('Lookups of keys', () => {
+  type KnownCallers = InstanceType<GatewayModules['calls/known-callers']['KnownCallers']>;
+  type CallerService = Parameters<KnownCallers['require']>[1];
+  const me = { agentId: 'agt_1', actor: { type: 'api_key', id: 'key_1' } };
+  let callers: KnownCallers;
+  let lookups: ((answer: typeof me) => void)[];
+
+  beforeEach(async () => {
+    const { KnownCallers } = await loadGatewayModule('calls/known-callers');
+    callers = new KnownCallers();
+    lookups = [];
+  });
+
+  async function lookUp(key: string, address: string): Promise<unknown> {
+    const service = { me: () => new Promise((resolve) => lookups.push(resolve)) } as unknown as CallerService;
+    const caller = { key, address, traceparent: null };
+    return callers.require(caller, service, new AbortController().signal);
+  }
+
+  it.each([
+    ['of one network of IPv6', (index: number) => `2001:db8::${index.toString(16)}`],
+    ['of one address of IPv4, in both notations', (index: number) => `${index % 2 === 0 ? '' : '::ffff:'}198.51.100.1`],
+  ])('leave room for others than those %s', async (_what, addressOf) => {
+    const own = Array.from({ length: 2 * LOOKUPS_OF_ONE_ADDRESS }, (_, index) => lookUp(`k${index}`, addressOf(index)));
+    await until('one client has its share', () => lookups.length === LOOKUPS_OF_ONE_ADDRESS);
+    const other = lookUp('other', '2001:db8:1::1');
+    await until('another one has its turn', () => lookups.length === LOOKUPS_OF_ONE_ADDRESS + 1);
+    lookups.at(-1)?.(me);
+    expect(await other).toMatchObject({ agentId: 'agt_1' });
+    const ended = Promise.all(own);
+    for (const answer of lookups) answer(me);
+    await until('those that waited have theirs', () => lookups.length === 2 * LOOKUPS_OF_ONE_ADDRESS + 1);
+    for (const answer of lookups) answer(me);
+    expect(await ended).toHaveLength(2 * LOOKUPS_OF_ONE_ADDRESS);
+  });
+
+  it('that were running when keys may have ended are made again', async () => {
+    const before = lookUp('k', '198.51.100.1');
+    await until('the service is asked', () => lookups.length === 1);
+    callers.clear();
+    lookups[0]?.(me);
+    await before;
+    const after = lookUp('k', '198.51.100.1');
+    await until('the service is asked again', () => lookups.length === 2);
+    lookups[1]?.(me);
+    await after;
+    expect(await lookUp('k', '198.51.100.1')).toMatchObject({ agentId: 'agt_1' });
+    expect(lookups).toHaveLength(2);
   });
 });

@@ -3,7 +3,7 @@ import { Redis } from 'ioredis';
 import { randomInt } from 'node:crypto';
 import { createServer, type AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { countedClient } from '../../../src/http/request/arrival';
+import { countedClient } from '../../../src/core/values/ip-address';
 import { API_KEY } from '../../support/application/api-key';
 import { createTestApp, type TestApp } from '../../support/application/create-test-app';
 import { SampleModule } from '../../http/sample.module';

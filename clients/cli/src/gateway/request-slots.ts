@@ -1,65 +1,55 @@
 import { unavailable } from './calls/refusal.js';
 
-const MAX_REQUESTS = 1_000;
-const MAX_REQUESTS_OF_ONE_AGENT = 100;
-
+/** Maximum numbers of requests at a time, and the words of the refusals beyond them. */
 export interface RequestBounds {
   readonly all: number;
-  readonly perAgent: number;
+  readonly ofOneHolder: number;
+  readonly refusal: string;
+  readonly refusalOfHolder: string;
 }
 
 /** Frees the slot. A second call changes nothing. */
 export type LeaveSlot = () => void;
 
-/** Bounds how many requests run at a time: of all agents, and of each: an agent may have many keys, and renews its tokens. */
+/** Bounds how many requests run at a time: of all holders together, and of each, such as an agent with many keys. */
 export class RequestSlots {
   private running = 0;
-  private readonly runningByAgent = new Map<string, number>();
+  private readonly runningByHolder = new Map<string, number>();
 
-  constructor(private readonly bounds: RequestBounds = { all: MAX_REQUESTS, perAgent: MAX_REQUESTS_OF_ONE_AGENT }) {}
+  constructor(private readonly bounds: RequestBounds) {}
 
   /** Requests that run now. */
   get count(): number {
     return this.running;
   }
 
-  /** Takes a slot for a request of an agent. @throws Refusal 503 if there is none */
-  enterAs(agentId: string): LeaveSlot {
-    return this.enterMore(agentId, 1);
+  /** Takes a slot for a request of a holder. @throws Refusal 503 if there is none */
+  enterAs(holder: string): LeaveSlot {
+    return this.enterMore(holder, 1);
   }
 
   /**
-   * Counts as many more requests that a request of an agent brings.
+   * Counts as many more requests that a request of a holder brings.
    * @throws Refusal 503 if there is no room for all of them
    */
-  enterMore(agentId: string, count: number): LeaveSlot {
-    if (this.running + count > this.bounds.all)
-      throw unavailable('The gateway has as many requests as it takes at a time.');
-    const leaveAgent = this.countFor(agentId, count);
+  enterMore(holder: string, count: number): LeaveSlot {
+    const { all, ofOneHolder, refusal, refusalOfHolder } = this.bounds;
+    const ofHolder = this.runningByHolder.get(holder) ?? 0;
+    if (this.running + count > all) throw unavailable(refusal);
+    if (ofHolder + count > ofOneHolder) throw unavailable(refusalOfHolder);
+    this.add(holder, count);
+    let isLeft = false;
+    return () => {
+      if (isLeft) return;
+      isLeft = true;
+      this.add(holder, -count);
+    };
+  }
+
+  private add(holder: string, count: number): void {
     this.running += count;
-    return once(() => {
-      leaveAgent();
-      this.running -= count;
-    });
+    const ofHolder = (this.runningByHolder.get(holder) ?? 0) + count;
+    if (ofHolder === 0) this.runningByHolder.delete(holder);
+    else this.runningByHolder.set(holder, ofHolder);
   }
-
-  private countFor(agentId: string, count: number): LeaveSlot {
-    const all = (this.runningByAgent.get(agentId) ?? 0) + count;
-    if (all > this.bounds.perAgent) throw unavailable('The agent has as many requests as it may have at a time.');
-    this.runningByAgent.set(agentId, all);
-    return once(() => {
-      const left = (this.runningByAgent.get(agentId) ?? count) - count;
-      if (left === 0) this.runningByAgent.delete(agentId);
-      else this.runningByAgent.set(agentId, left);
-    });
-  }
-}
-
-function once(action: () => void): () => void {
-  let isDone = false;
-  return () => {
-    if (isDone) return;
-    isDone = true;
-    action();
-  };
 }

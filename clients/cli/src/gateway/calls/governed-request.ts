@@ -1,7 +1,7 @@
 import type { Execution } from '../../../../typescript/src/index.js';
 import type { ApprovalWaits } from '../../approval-waits.js';
 import { VERSION } from '../../version.js';
-import type { BodyRoom } from '../body-room.js';
+import type { SharedRoom } from '../shared-room.js';
 import type { HttpUpstream } from '../file/gateway-config.js';
 import { holdBody } from '../listener/body.js';
 import type { ClientExchange } from '../listener/http-listener.js';
@@ -30,7 +30,7 @@ export interface CallParts {
   readonly reports: Reports;
   readonly calls: RunningCalls;
   readonly waits: ApprovalWaits;
-  readonly room: BodyRoom;
+  readonly room: SharedRoom;
   /** What clients of MCP have not read. */
   readonly unread: UnreadRoom;
   /** Bytes above which the service gets the hash of a text. */

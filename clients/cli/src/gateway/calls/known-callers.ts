@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
-import { BodyRoom } from '../body-room.js';
+import { countedClient, unmapAddress } from '../../service-rules/ip-address.js';
+import { type RequestBounds, RequestSlots } from '../request-slots.js';
+import { SharedRoom } from '../shared-room.js';
 import { Refusal, unavailable } from './refusal.js';
 import type { CallerService, ServiceCaller } from './service-calls.js';
 import { remainingMs, rightsOf } from './token-claims.js';
@@ -21,10 +23,9 @@ const MAX_CALLERS = 10_000;
 
 /** Keys never seen before that the service is asked about at a time: anybody can make up any number of them. */
 const MAX_LOOKUPS = 128;
-/** Requests with such keys, also those that wait: far fewer than there are connections. One address leaves room for others. */
-const MAX_STRANGERS = 2_000;
-const MAX_STRANGERS_OF_ONE_ADDRESS = 1_000;
 const TOO_MANY = 'The gateway has as many unknown keys to ask about as it takes at a time.';
+/** Requests with such keys, also those that wait: far fewer than there are connections. One client leaves room for others. */
+const STRANGERS: RequestBounds = { all: 2_000, ofOneHolder: 1_000, refusal: TOO_MANY, refusalOfHolder: TOO_MANY };
 
 interface CachedCaller {
   readonly caller: Caller;
@@ -36,47 +37,41 @@ export class KnownCallers {
   private readonly callers = new Map<string, CachedCaller>();
   /** Lookups that run, by the ids of their callers. */
   private readonly lookups = new Map<string, Promise<Caller>>();
-  /** Of which one address has a part. */
-  private readonly room = new BodyRoom(MAX_LOOKUPS);
-  private strangers = 0;
-  private readonly strangersByAddress = new Map<string, number>();
+  /** Places for lookups of keys never seen before. One client has a part of them. */
+  private readonly places = new SharedRoom(MAX_LOOKUPS);
+  private readonly strangers = new RequestSlots(STRANGERS);
+  /** Number of times that all callers were cleared. */
+  private clearings = 0;
 
   /**
    * @param left fires when the client has gone
    * @throws Refusal 401 for an unknown key, 403 for one that is bound to no agent, 503 if the service is away
    */
-  async require(client: ServiceCaller, service: CallerService, left: AbortSignal): Promise<Caller> {
-    const { key, address, audience = null } = client;
+  async require(caller: ServiceCaller, service: CallerService, left: AbortSignal): Promise<Caller> {
+    const { key, address, audience = null } = caller;
     const id = createHash('sha256')
       .update(JSON.stringify([key, audience]))
       .digest('base64url');
     const cached = this.findFresh(id);
     if (cached !== undefined) return cached;
-    if (this.callers.has(id)) return this.lookUp(id, client, service);
-    const ofAddress = this.strangersByAddress.get(address) ?? 0;
-    if (this.strangers >= MAX_STRANGERS || ofAddress >= MAX_STRANGERS_OF_ONE_ADDRESS) throw unavailable(TOO_MANY);
-    this.countStrangers(address, 1);
+    if (this.callers.has(id)) return this.lookUp(id, key, service);
+    const client = countedClient(unmapAddress(address));
+    const leave = this.strangers.enterAs(client);
     try {
-      const place = await this.room.reserve(1, address, left);
+      const place = await this.places.reserve(1, client, left);
       if (place === null) throw unavailable(TOO_MANY);
-      const lookup = this.findFresh(id) ?? this.lookUp(id, client, service);
+      const lookup = this.findFresh(id) ?? this.lookUp(id, key, service);
       return await Promise.resolve(lookup).finally(() => place.release());
     } finally {
-      this.countStrangers(address, -1);
+      leave();
     }
   }
 
-  /** Keys may have ended, or agents are suspended. */
+  /** Forgets all answers, as keys may have ended, or agents are suspended; also those of lookups that run. */
   clear(): void {
+    this.clearings += 1;
     for (const [id, { caller }] of this.callers) this.callers.set(id, { caller, until: 0 });
     this.lookups.clear();
-  }
-
-  private countStrangers(address: string, change: 1 | -1): void {
-    this.strangers += change;
-    const ofAddress = (this.strangersByAddress.get(address) ?? 0) + change;
-    if (ofAddress === 0) this.strangersByAddress.delete(address);
-    else this.strangersByAddress.set(address, ofAddress);
   }
 
   private findFresh(id: string): Caller | undefined {
@@ -85,15 +80,18 @@ export class KnownCallers {
   }
 
   /** Requests of one caller share a lookup. */
-  private lookUp(id: string, { key }: ServiceCaller, service: CallerService): Promise<Caller> {
+  private lookUp(id: string, key: string, service: CallerService): Promise<Caller> {
     const running = this.lookups.get(id);
     if (running !== undefined) return running;
-    const lookup = this.ask(id, key, service).finally(() => this.lookups.delete(id));
+    const lookup = this.ask(id, key, service).finally(() => {
+      if (this.lookups.get(id) === lookup) this.lookups.delete(id);
+    });
     this.lookups.set(id, lookup);
     return lookup;
   }
 
   private async ask(id: string, key: string, service: CallerService): Promise<Caller> {
+    const { clearings } = this;
     const { agentId, actor } = await service.me().catch((error: unknown) => {
       // It is not known any more.
       if (error instanceof Refusal && error.status === 401) this.callers.delete(id);
@@ -107,7 +105,7 @@ export class KnownCallers {
       );
     const caller = { id, agentId, actorId: actor.id, rightsId: rightsOf(key) };
     this.callers.delete(id);
-    const maxAgeMs = Math.min(MAX_AGE_MS, remainingMs(key));
+    const maxAgeMs = clearings === this.clearings ? Math.min(MAX_AGE_MS, remainingMs(key)) : 0;
     this.callers.set(id, { caller, until: performance.now() + maxAgeMs });
     const [oldest] = this.callers.keys();
     if (this.callers.size > MAX_CALLERS && oldest !== undefined) this.callers.delete(oldest);

@@ -1,4 +1,4 @@
-import type { BodyRoom } from '../body-room.js';
+import type { SharedRoom } from '../shared-room.js';
 import { holdBody } from '../listener/body.js';
 import type { ClientExchange } from '../listener/http-listener.js';
 import type { RequestSlots } from '../request-slots.js';
@@ -14,7 +14,7 @@ import { callerFetch, CallerService, type ServiceCaller } from './service-calls.
 export interface CallerBounds {
   readonly callers: KnownCallers;
   readonly slots: RequestSlots;
-  readonly room: BodyRoom;
+  readonly room: SharedRoom;
   readonly ownKey: Readonly<OwnKey>;
 }
 

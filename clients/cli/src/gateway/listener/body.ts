@@ -1,5 +1,5 @@
 import { ByteCollector } from '../../service-rules/byte-collector.js';
-import type { BodyRoom } from '../body-room.js';
+import type { SharedRoom } from '../shared-room.js';
 import { Refusal, unavailable } from '../calls/refusal.js';
 import { headerValues } from '../calls/ask-headers.js';
 import { type ClientExchange, framingRefusal } from './http-listener.js';
@@ -19,7 +19,7 @@ export interface HeldBody {
 
 /** Who sends a body, and the room that it takes. */
 export interface BodyHolder {
-  readonly room: BodyRoom;
+  readonly room: SharedRoom;
   readonly agentId: string;
 }
 

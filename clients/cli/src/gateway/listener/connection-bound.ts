@@ -1,5 +1,6 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
+import { countedClient, unmapAddress } from '../../service-rules/ip-address.js';
 
 const MAX_CONNECTIONS = 5_000;
 
@@ -9,11 +10,11 @@ interface ClientConnection {
   socket: Socket;
 }
 
-/** The connections of one address by their names, the oldest first. */
+/** The connections of one client by their names, the oldest first. */
 type Connections = Map<string, ClientConnection>;
 
 /**
- * Bounds the connections of a server. Beyond the bound, a connection without a request ends for a new one: the oldest of the address that
+ * Bounds the connections of a server. Beyond the bound, a connection without a request ends for a new one: the oldest of the client that
  * has most, so that clients which send nothing keep nobody out. If there is none, the new one ends.
  */
 export class ConnectionBound {
@@ -27,7 +28,7 @@ export class ConnectionBound {
   ) {
     server.on('connection', (socket: Socket) => this.admit(socket));
     server.on('secureConnection', (socket: Socket) => {
-      const connection = this.holders.get(addressOf(socket))?.get(nameOf(socket));
+      const connection = this.holders.get(clientOf(socket))?.get(nameOf(socket));
       if (connection !== undefined) connection.socket = socket;
     });
   }
@@ -37,30 +38,30 @@ export class ConnectionBound {
       socket.destroy();
       return;
     }
-    const [address, name, connection] = [addressOf(socket), nameOf(socket), { socket }];
+    const [client, name, connection] = [clientOf(socket), nameOf(socket), { socket }];
     // One of this name has gone before its end is known here: a reset one has no address, or its port is in use again.
-    this.remove(address, name);
-    this.holders.set(address, (this.holders.get(address) ?? new Map()).set(name, connection));
+    this.remove(client, name);
+    this.holders.set(client, (this.holders.get(client) ?? new Map()).set(name, connection));
     this.count += 1;
     socket.once('close', () => {
-      if (this.holders.get(address)?.get(name) === connection) this.remove(address, name);
+      if (this.holders.get(client)?.get(name) === connection) this.remove(client, name);
     });
   }
 
-  private remove(address: string, name: string): void {
-    const connections = this.holders.get(address);
+  private remove(client: string, name: string): void {
+    const connections = this.holders.get(client);
     if (connections?.delete(name) !== true) return;
     this.count -= 1;
-    if (connections.size === 0) this.holders.delete(address);
+    if (connections.size === 0) this.holders.delete(client);
   }
 
   /** Returns false if each connection has a request. */
   private endIdle(): boolean {
     const holders = [...this.holders].sort(([, one], [, other]) => other.size - one.size);
-    for (const [address, connections] of holders) {
+    for (const [client, connections] of holders) {
       for (const [name, connection] of connections) {
         if (this.isServing(connection.socket)) continue;
-        this.remove(address, name);
+        this.remove(client, name);
         connection.socket.destroy();
         return true;
       }
@@ -69,11 +70,11 @@ export class ConnectionBound {
   }
 }
 
-function addressOf({ remoteAddress = '' }: Socket): string {
-  return remoteAddress;
+function clientOf({ remoteAddress = '' }: Socket): string {
+  return countedClient(unmapAddress(remoteAddress));
 }
 
-/** Tells the connections of one address apart. */
-function nameOf({ remotePort, localAddress }: Socket): string {
-  return `${String(remotePort)} ${String(localAddress)}`;
+/** Tells the connections of one client apart. */
+function nameOf({ remoteAddress, remotePort, localAddress }: Socket): string {
+  return `${String(remoteAddress)} ${String(remotePort)} ${String(localAddress)}`;
 }

@@ -1,7 +1,7 @@
 import { isJsonContentType } from '@modelcontextprotocol/server';
 import type { Caller } from '../calls/known-callers.js';
 import { Refusal } from '../calls/refusal.js';
-import type { BodyRoom } from '../body-room.js';
+import type { SharedRoom } from '../shared-room.js';
 import { holdBody } from '../listener/body.js';
 import type { ClientExchange } from '../listener/http-listener.js';
 import { inTurns } from '../request/turns.js';
@@ -19,7 +19,7 @@ export interface ClientRequestParts {
   /** The headers without the key. */
   readonly rawHeaders: readonly string[];
   readonly caller: Caller;
-  readonly room: BodyRoom;
+  readonly room: SharedRoom;
   readonly maxBodyBytes: number;
 }
 

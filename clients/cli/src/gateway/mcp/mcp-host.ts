@@ -11,7 +11,7 @@ import { Servers } from '../../mcp/servers/servers.js';
 import { withBoundedBody } from '../../mcp/unread.js';
 import { type Sessionless, SessionlessConnections } from './sessionless.js';
 import { Sessions, type SessionServer } from './sessions.js';
-import { BodyRoom } from '../body-room.js';
+import { SharedRoom } from '../shared-room.js';
 import { type AskHeaders, readAskHeaders } from '../calls/ask-headers.js';
 import type { CallParts } from '../calls/governed-request.js';
 import { Refusal } from '../calls/refusal.js';
@@ -73,7 +73,7 @@ export class McpHost {
   private readonly sessions = new Sessions(SESSION_BOUNDS);
   private readonly callers = new Map<string, McpCaller>();
   private readonly sessionless = new SessionlessConnections(SESSIONLESS_BOUNDS);
-  private readonly answers = new BodyRoom(MAX_ANSWERS_BYTES);
+  private readonly answers = new SharedRoom(MAX_ANSWERS_BYTES);
   /** Requests whose calls wait or run. */
   private readonly handling = new Set<Promise<void>>();
   private readonly upstream: UpstreamFetch;

@@ -3,7 +3,7 @@ import { isIP } from 'node:net';
 import { ApprovalWaits } from '../../approval-waits.js';
 import type { DigestOptions } from '../../large-values.js';
 import { requireUsable, SettingsError } from '../../settings.js';
-import { BodyRoom } from '../body-room.js';
+import { SharedRoom } from '../shared-room.js';
 import { Journal } from '../calls/journal.js';
 import { KnownCallers } from '../calls/known-callers.js';
 import type { OwnKey } from '../calls/own-key.js';
@@ -13,13 +13,22 @@ import { UnreadRoom } from '../../mcp/unread.js';
 import { StopEvents } from '../calls/stop-events.js';
 import type { GatewayConfig } from '../file/gateway-config.js';
 import { createListener, endListener } from '../listener/http-listener.js';
-import { RequestSlots } from '../request-slots.js';
+import { type RequestBounds, RequestSlots } from '../request-slots.js';
 import { Gateway } from './gateway.js';
 import { GatewayState } from './gateway-state.js';
 import { GatewayLog } from './log.js';
 import { GatewayMetrics } from './metrics.js';
 import { readTls, renewTls } from '../listener/tls-files.js';
 
+/** Requests that run at a time: an agent may have many keys, and renews its tokens. */
+const REQUEST_BOUNDS: RequestBounds = {
+  all: 1_000,
+  ofOneHolder: 100,
+  refusal: 'The gateway has as many requests as it takes at a time.',
+  refusalOfHolder: 'The agent has as many requests as it may have at a time.',
+};
+/** Bytes of the bodies of all requests together: 256 MiB. */
+const MAX_BODY_BYTES = 256 * 2 ** 20;
 /** Promises to clients that are remembered, of all agents together. */
 const MAX_PROMISES = 10_000;
 /** Milliseconds for which what runs may go on after SIGTERM. */
@@ -67,13 +76,13 @@ export async function startGateway(
   const url = config.service.href;
   const ownKey: OwnKey = { isRefused: false };
   const reports = new Reports({ url, key, ownKey, journal, log });
-  const slots = new RequestSlots();
+  const slots = new RequestSlots(REQUEST_BOUNDS);
   const parts = {
     ...{ reports, slots, log, digestAbove },
     calls: new RunningCalls(),
     callers: new KnownCallers(),
     waits: new ApprovalWaits(MAX_PROMISES),
-    room: new BodyRoom(),
+    room: new SharedRoom(MAX_BODY_BYTES),
     unread: new UnreadRoom(),
     metrics: new GatewayMetrics({ running: () => slots.count, unreported: () => reports.count }),
   };

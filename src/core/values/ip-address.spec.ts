@@ -1,4 +1,4 @@
-import { countedClient, unmapAddress } from './arrival';
+import { countedClient, unmapAddress } from './ip-address';
 
 describe('countedClient', () => {
   it.each([
@@ -13,7 +13,7 @@ describe('countedClient', () => {
   });
 });
 
-describe('unmapped', () => {
+describe('unmapAddress', () => {
   it.each([
     ['::ffff:198.51.100.1', '198.51.100.1'],
     ['::FFFF:198.51.100.1', '198.51.100.1'],
