@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describeOnSqlite } from '../../support/database/database-kind';
@@ -273,6 +273,24 @@ describeOnSqlite('gov gateway check', () => {
       errors: expect.stringContaining('400 resource_missing: ${body:/id} must'),
     });
     expect(await ask('POST', '/other/a')).toMatchObject({ exitCode: 1, errors: expect.stringContaining('/api') });
+    writeFileSync(join(folder, 'large'), '');
+    truncateSync(join(folder, 'large'), 3 * 2 ** 30);
+    execFileSync('mkfifo', [join(folder, 'body-pipe')]);
+    const unusable = { '.': 'it is no regular file', 'body-pipe': 'it is no regular file', large: 'it has more than' };
+    for (const [path, fault] of Object.entries({ ...unusable, missing: 'ENOENT' }))
+      expect(await ask('POST', '/api/a', '--data', `@${path}`)).toMatchObject({
+        exitCode: 1,
+        errors: expect.stringMatching(new RegExp(`^The file ${path} of --data cannot be read: .*${fault}.*\\n$`)),
+      });
+  });
+
+  it('refuses a file that is too large, or nested too deep', async () => {
+    writeFileSync(join(folder, 'large.yaml'), '');
+    truncateSync(join(folder, 'large.yaml'), 3 * 2 ** 30);
+    const large = await gov(['gateway', 'check', 'large.yaml'], { environment, folder });
+    expect([large.exitCode, large.errors]).toEqual([1, expect.stringContaining('it has more than 67108864 bytes')]);
+    const deep = await check('['.repeat(100_000));
+    expect([deep.exitCode, deep.errors]).toEqual([78, expect.stringContaining(': This is nested too deep.')]);
   });
 
   it('knows the members that the documentation has', () => {

@@ -1,11 +1,11 @@
 import { DIGEST_ABOVE } from '../../large-values.js';
-import { readFileSync } from 'node:fs';
 import type { GatewayConfig, HttpUpstream } from '../file/gateway-config.js';
 import { type ActionRequest, buildAction } from '../request/build-action.js';
 import { matchRequest, type RequestHead } from '../request/match-request.js';
 import { isRefusal, type RequestRefusal } from '../request/request-refusal.js';
 import { plain, printError, printJson, printLine } from '../../output.js';
 import { clientOf, requireUsable, SettingsError } from '../../settings.js';
+import { readRegularBytes } from '../../regular-file.js';
 import { readSoundFile } from './file-faults.js';
 
 export interface AskOptions {
@@ -76,7 +76,16 @@ function headersOf({ header = [], data }: AskRequest): string[] {
 
 function bodyOf(data: string | undefined): Buffer {
   if (data === undefined) return Buffer.alloc(0);
-  return data.startsWith('@') ? readFileSync(data.slice(1)) : Buffer.from(data);
+  return data.startsWith('@') ? readBody(data.slice(1)) : Buffer.from(data);
+}
+
+/** @throws SettingsError */
+function readBody(path: string): Buffer {
+  try {
+    return readRegularBytes(path);
+  } catch (error) {
+    throw new SettingsError(`The file ${path} of --data cannot be read: ${(error as Error).message}`);
+  }
 }
 
 async function printAnswer(service: URL, { action, resource, parameters, secret }: ActionRequest): Promise<void> {

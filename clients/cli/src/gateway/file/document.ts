@@ -144,5 +144,6 @@ function jsonFaults(text: string): PlacedFault[] {
 /** Returns a message of the parser for people: some of its words name functions that they do not know. */
 function parserText(message: string): string {
   if (message.startsWith('Source contains multiple documents')) return 'A file has one document: remove this one.';
+  if (message.startsWith('Maximum call stack')) return 'This is nested too deep.';
   return /[.!?]$/.test(message) ? message : `${message}.`;
 }
