@@ -1,9 +1,9 @@
-import { createWriteStream, mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { alterOneByte } from '../altered-byte.js';
-import { writeChain } from '../streamed-answers.js';
+import { writeChain, writeNewFile } from '../streamed-answers.js';
 import { beforeEarlyEnd } from '../early-end.js';
 import { plain, printLine, styled } from '../output.js';
 import { SERVICE_OPTION, serviceFolder, type ServiceOption, verifiedExport, type Verdict } from '../service-program.js';
@@ -26,7 +26,7 @@ export async function tamper(service: Settings, programs: string): Promise<void>
   beforeEarlyEnd(() => rmSync(folder, { recursive: true, force: true }));
   try {
     const copy = join(folder, 'export.ndjson');
-    await writeChain(service, createWriteStream(copy, { mode: 0o600 }));
+    await writeNewFile(copy, (to) => writeChain(service, to));
     printLine('A copy of the whole chain, as the service exports it:');
     const before = await verifiedExport(programs, copy);
     printVerdict(before);
