@@ -407,6 +407,7 @@ class Execution {
     readonly via: string | null;
     readonly resourceKey: string | null;
     readonly runBy: string;
+    readonly resumedSequence: number | null;
 }
 
 type ExecutionOutcome = (typeof EXECUTION_OUTCOMES)[number];
@@ -862,6 +863,7 @@ interface RecordKind<Row extends GovernedRow, Column extends string = ColumnOf<R
         readonly by: string;
         readonly columns: readonly string[];
     };
+    readonly entrySequences?: Readonly<Partial<Record<Column, string>>>;
     readonly isSaidInDetails?: true;
     readonly isInStatistics?: boolean;
     readonly isKeptInMemory?: boolean;

@@ -10,6 +10,10 @@ const CHUNK_RECORDS = 100;
 const CHUNK_ENTRIES = 1_000;
 /** The schema from which on every execution has a `resourceKey`; earlier ones gave it to those of a run. */
 const KEYED_SCHEMA = 1_766_000_000_000;
+/** SQL for the sequence of the entry that resumed an execution; null if there is none. */
+const RESUMED_SQL =
+  `(SELECT max(CASE WHEN "action" = 'execution.resumed' THEN "sequence" END) FROM "ledger_entries" ` +
+  `WHERE "subjectId" = live."id")`;
 
 /**
  * @typedef {import('./sqlite-file.mjs').SqliteFile} SqliteFile
@@ -53,13 +57,14 @@ async function checkLive(file, subjectType, findings) {
   const resourceKeySql = (await file.hasColumn('ledger_head', 'schemaVersion'))
     ? `(SELECT max("schemaVersion") >= ${KEYED_SCHEMA} FROM "ledger_head")`
     : '0';
+  const hasResumes = subjectType === 'execution' && (await file.hasColumn('executions', 'resumedSequence'));
   const chunk = (/** @type {string} */ condition) =>
     `SELECT live.*, (SELECT min("sequence") FROM "ledger_entries" WHERE "subjectId" = live."id") AS "ledger.first", ` +
     `last."subjectType" AS "ledger.type", last."stateHash" AS "ledger.stateHash", last."state" AS "ledger.state", ` +
     `last."v" AS "ledger.v", ${salt} AS "ledger.stateSalt", ` +
     `last."timestamp" AS "ledger.timestamp", ${details} AS "ledger.details", ` +
     `last."entityId" AS "ledger.entityId", ${owners} AS "ledger.owners", ${resourceKeySql} AS "ledger.keyed", ` +
-    `${leftovers} AS "ledger.leftovers", ` +
+    `${leftovers} AS "ledger.leftovers", ${hasResumes ? RESUMED_SQL : 'NULL'} AS "ledger.resumed", ` +
     `(SELECT count(*) FROM "${table}" AS same WHERE same."id" = live."id") AS "ledger.same", ` +
     `CAST(live."id" AS BLOB) AS "ledger.id", typeof(live."id") AS "ledger.idType" FROM "${table}" AS live ` +
     `LEFT JOIN "ledger_entries" AS last ON last."sequence" = ` +
@@ -126,6 +131,8 @@ function recordFault(row, subjectType) {
     return 'principal is not the subject of onBehalfOf';
   if (subjectType === 'execution' && (row['resourceKey'] ?? null) !== resourceKeyOf(row))
     return 'resourceKey does not match its resource';
+  if (subjectType === 'execution' && (row['resumedSequence'] ?? null) !== row['ledger.resumed'])
+    return 'resumedSequence is not the sequence of its resume';
   const predicate = normalFormC(String(row['predicate']));
   if (subjectType === 'claim' && (row['predicateKey'] ?? predicate) !== predicate)
     return 'predicateKey does not match its predicate';

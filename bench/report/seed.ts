@@ -132,6 +132,7 @@ function addExecution(transaction: LedgerTransaction, index: number, agents: rea
     run: null,
     resourceKey: resourceKey(EXECUTION_SAMPLE),
     runBy: '',
+    resumedSequence: null,
     via: null,
     grantId: null,
     instead: null,

@@ -7,7 +7,8 @@ import { expectRefusal, invalid, post, statistics } from '../support/application
 
 /** Columns and members that no answer shows, and names with a meaning in the language. */
 const INNER = [
-  ...['createdSequence', 'actor', 'runBy', 'rank', 'isActive', 'isAdmin', 'requestId', 'ip', 'apiKey', 'key', '_id'],
+  ...['createdSequence', 'resumedSequence', 'actor', 'runBy', 'rank', 'isActive', 'isAdmin', 'requestId', 'ip'],
+  ...['apiKey', 'key', '_id'],
   ...['constructor', 'prototype', 'toString', 'hasOwnProperty', 'toJSON', 'then', '$where', 'unknown', '', 'ﬀ'],
 ];
 

@@ -1,5 +1,6 @@
 import { Database } from '../../src/ledger/database/database';
-import type { SqlValue } from '../../src/ledger/database/sql-connection';
+import { ResumedExecutions1766800000000 } from '../../src/governance/executions/resumed-executions.migration';
+import type { SqlConnection, SqlValue } from '../../src/ledger/database/sql-connection';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { chainIsValid, createAgent, createPolicy } from '../support/application/factories';
 import { type Answer, faults, type Parsed, send } from '../support/application/send';
@@ -7,6 +8,7 @@ import { onPostgres } from '../support/database/database-kind';
 import { foreignConnection } from '../support/database/foreign-connection';
 import { moveTime, restoreTime } from '../support/database/moved-time';
 import { nodesOf, planIn } from '../support/database/postgres-plan';
+import { temporaryDatabase } from '../support/database/temporary-database';
 
 const HOUR = 3_600_000;
 const RECENT = { earlier: 'fetch-*', within: 'PT4H', op: 'exists', value: true };
@@ -32,11 +34,11 @@ describe('Conditions on what an agent did within a time', () => {
     agent = `bot-${agents}`;
     await createAgent(app, { name: agent, capabilities: ['*'] });
   });
-  afterEach(() => {
+  afterEach(async () => {
+    await restoreTime();
     jest.restoreAllMocks();
   });
   afterAll(async () => {
-    await restoreTime();
     await chainIsValid(app);
     await app.close();
   });
@@ -176,7 +178,96 @@ describe('Conditions on what an agent did within a time', () => {
     await moveTime(14 * HOUR);
     expect(await effect('send')).toBe('allow');
   });
+
+  it('find a resume by an exact action and by a pattern, on the same resource and on any, until its time is over', async () => {
+    const searches = {
+      exact: { earlier: 'fetch-secret' },
+      pattern: {},
+      'exact-same': { earlier: 'fetch-secret', resource: 'same' },
+      'pattern-same': { resource: 'same' },
+    };
+    const names = Object.keys(searches);
+    await createPolicy(app, { name: 'probes', actions: names.map((name) => `probe-${name}`) });
+    for (const [name, search] of Object.entries(searches)) {
+      const rules = { effect: 'deny', actions: [`probe-${name}`], conditions: [{ ...RECENT, ...search }] };
+      await createPolicy(app, { name: `probe ${name}`, ...rules });
+    }
+    const denied = async (resourceId: string, more: object = {}): Promise<string[]> => {
+      const effects = await Promise.all(names.map((name) => evaluate(`probe-${name}`, resourceId, more)));
+      return names.filter((_, index) => effects[index] === 'deny');
+    };
+    await moveTime(20 * HOUR);
+    await execute('fetch-page', 'mine');
+    const [mine, other] = [(await execute('fetch-secret', 'mine')).body, (await execute('fetch-secret', 'other')).body];
+    for (const { decisionId } of [mine, other])
+      await send(app, 'POST', `/api/v1/decisions/${decisionId}/approve`, { body: { approverId: 'ann' } });
+    await send(app, 'POST', `/api/v1/executions/${other.id}/resume`);
+    await moveTime(25 * HOUR);
+    expect([await denied('mine'), await denied('other')]).toEqual([[], []]);
+    expect((await send(app, 'POST', `/api/v1/executions/${mine.id}/resume`)).status).toBe(200);
+    expect([await denied('mine'), await denied('other')]).toEqual([names, ['exact', 'pattern']]);
+    const entries = (await send(app, 'GET', `/api/v1/provenance?subjectId=${mine.id}`)).body.data;
+    const asOf: number = entries.find(({ action }: Parsed) => action === 'execution.resumed').sequence;
+    await moveTime(30 * HOUR);
+    expect([await denied('mine'), await denied('other')]).toEqual([[], []]);
+    expect(await denied('mine', { asOf: asOf - 1 })).toEqual(['exact', 'pattern', 'pattern-same']);
+    expect(await denied('mine', { asOf })).toEqual(names);
+    expect(await denied('other', { asOf })).toEqual(['exact', 'pattern']);
+  });
 });
+
+describe('A database from before executions had the sequence of their resume', () => {
+  it('gets it for each that was resumed, and for no other', async () => {
+    const database = await temporaryDatabase();
+    let app = await createTestApp({ environment: database.environment });
+    await createAgent(app, { name: 'ann', kind: 'human' });
+    await createAgent(app, { name: 'bot', capabilities: ['*'] });
+    const approval = { riskLevel: 'low', approvers: [{ subjects: ['*'] }] };
+    await createPolicy(app, { actions: ['fetch'], effect: 'require_approval', approval });
+    await createPolicy(app, { actions: ['*'] });
+    const body = { action: 'fetch', resourceType: 'order', resourceId: 'o' };
+    const ids: string[] = [];
+    for (const action of ['fetch', 'look-up', 'fetch']) {
+      const { id, decisionId } = (
+        await send(app, 'POST', '/api/v1/agents/bot/execute', {
+          body: { ...body, action, resourceId: `o${ids.length}` },
+        })
+      ).body;
+      if (decisionId !== null)
+        await send(app, 'POST', `/api/v1/decisions/${decisionId}/approve`, { body: { approverId: 'ann' } });
+      ids.push(id);
+    }
+    const resume = await send(app, 'POST', `/api/v1/executions/${ids[0]}/resume`);
+    expect(resume.status).toBe(200);
+    const sequences = async (): Promise<unknown> => {
+      const foreign = await foreignConnection(app);
+      const rows = await foreign.all('SELECT "id", "resumedSequence" FROM "executions" ORDER BY "createdSequence"');
+      await foreign.close();
+      return rows;
+    };
+    const before = await sequences();
+    expect(before).toEqual(ids.map((id, index) => ({ id, resumedSequence: index === 0 ? expect.any(Number) : null })));
+    const foreign = await foreignConnection(app);
+    for (const name of await resumeIndexes(foreign)) await foreign.run(`DROP INDEX "${name}"`);
+    await foreign.run('ALTER TABLE "executions" DROP COLUMN "resumedSequence"');
+    await foreign.run(`DELETE FROM "migrations" WHERE "name" = '${ResumedExecutions1766800000000.name}'`);
+    await foreign.close();
+    await app.close();
+    app = await createTestApp({ environment: database.environment });
+    expect(await sequences()).toEqual(before);
+    await chainIsValid(app);
+    await app.close();
+    await database.remove();
+  });
+});
+
+/** Returns the names of the indexes with the sequence of the resume. */
+async function resumeIndexes(connection: Pick<SqlConnection, 'all'>): Promise<string[]> {
+  const sql = onPostgres
+    ? `SELECT indexname AS "name" FROM pg_indexes WHERE indexdef LIKE '%"resumedSequence")%'`
+    : `SELECT "name" FROM sqlite_master WHERE "type" = 'index' AND "sql" LIKE '%"resumedSequence")%'`;
+  return (await connection.all<{ name: string }>(sql)).map(({ name }) => name);
+}
 
 describe('Looking for what was done within a time', () => {
   it('compares at most 2,000 actions for a question, of which each pattern gets its share', async () => {
@@ -218,13 +309,24 @@ describe('Looking for what was done within a time', () => {
       await send(app, 'POST', '/api/v1/policies/evaluate', { body: { ...question, asOf } });
     spy.mockRestore();
     expect(statements).toHaveLength(2);
-    for (const [sql, parameters] of statements) expect(await scansIn(app, sql, parameters)).toEqual([]);
+    for (const [index, [sql, parameters]] of statements.entries())
+      expect(await scansIn(app, sql, parameters, index === 1)).toEqual([]);
     await app.close();
   });
 
-  async function scansIn(app: TestApp, sql: string, parameters: readonly SqlValue[]): Promise<string[]> {
+  async function scansIn(
+    app: TestApp,
+    sql: string,
+    parameters: readonly SqlValue[],
+    isPast: boolean,
+  ): Promise<string[]> {
     if (onPostgres) {
-      const nodes = nodesOf(await planIn(app.application.get(Database).points, sql, parameters));
+      const { points } = app.application.get(Database);
+      const nodes = nodesOf(await planIn(points, sql, parameters, { isRun: true }));
+      const resumeNames = await resumeIndexes(points);
+      const used = nodes.flatMap((node) => node['Index Name'] ?? []).filter((name) => resumeNames.includes(name));
+      // The newest resume of each action, on any resource and on the same one.
+      expect(used).toHaveLength(2);
       return nodes.flatMap((node) => (node['Node Type'] === 'Seq Scan' ? String(node['Relation Name']) : []));
     }
     const planner = await foreignConnection(app);
@@ -234,9 +336,10 @@ describe('Looking for what was done within a time', () => {
     const used = searches.map(
       ({ detail }) => /^SEARCH executions USING (?:COVERING )?INDEX \w+ \((.*)\)$/.exec(detail)?.[1],
     );
-    const [next, newest] = ['action>? AND action<?', 'action=? AND createdSequence>?'];
-    // The first action, the next ones, and the newest execution of each.
-    const ofEach = (beginning: string): string[] => [next, next, newest].map((end) => `${beginning} AND ${end}`);
+    const [next, upTo] = ['action>? AND action<?', isPast ? ' AND resumedSequence<?' : ''];
+    const newest = ['action=? AND createdSequence>?', `action=? AND resumedSequence>?${upTo}`];
+    // The first action, the next ones, and the newest execution and resume of each.
+    const ofEach = (beginning: string): string[] => [next, next, ...newest].map((end) => `${beginning} AND ${end}`);
     expect(used).toEqual([...ofEach('agentId=?'), ...ofEach('agentId=? AND resourceKey=?')]);
     // No row is read where only the type of an id is meant.
     const ofNoRow = 'SCAN executions USING COVERING INDEX sqlite_autoindex_executions_1';

@@ -12,6 +12,7 @@ import {
 } from '../../ledger/records/statements';
 import { LEFTOVERS } from '../../ledger/schema/ledger-tables';
 import type { SqlValue } from '../../ledger/database/sql-connection';
+import type { AnyRecordKind } from '../../ledger/kinds/record-kind';
 import { RecordCatalog } from '../../ledger/records/record-catalog';
 import type { RecordCodec } from '../../ledger/records/record-codec';
 import { type ChunkExtent, entryRanges, fittingChunk } from '../../ledger/reading/chunks';
@@ -44,7 +45,7 @@ const ENTRY_COLUMNS = [
   'ownerRemoved',
   /** 1 if the record was removed with its owner, and is still to be deleted. */
   'leftovers',
-  /** 1 if the columns that the record repeats from another one have the same values there. */
+  /** 1 if the columns that repeat another record or the sequence of an entry have the same values as these. */
   'repeated',
   /** Items of the record's lists by which filters find it, each with the sequence at which it is listed. */
   'items',
@@ -218,18 +219,13 @@ export function liveRecordsSql(
     `ELSE (SELECT count(*) FROM "ledger_entries" AS gone WHERE gone."sequence" = (${lastAbout(ownerId)}) AND gone."state" IS NULL) END`;
   const leftovers = `(SELECT count(*) FROM "${LEFTOVERS}" AS gone WHERE gone."subjectType" = '${kind.subjectType}' AND gone."ownerId" = ${ownerId})`;
   const items = `(SELECT ${dialect.jsonRows(['item', 'createdSequence'])} FROM (${READABLE_ITEMS} WHERE "recordId" = live."id") AS items)`;
-  const { repeats } = kind;
-  const repeated = repeats?.columns.map(
-    (name) =>
-      `live.${quoteName(name)} IS NOT DISTINCT FROM (SELECT own.${quoteName(name)} FROM ${quoteName(repeats.table)} AS own ` +
-      `WHERE own."id" = live.${quoteName(repeats.by)})`,
-  );
+  const repeated = repetitions(kind);
   const expressions: Readonly<Partial<Record<EntryColumn, string>>> = {
     firstSequence: `(SELECT min("sequence") FROM "ledger_entries" WHERE "subjectId" = live."id")`,
     ...(kind.isSaidInDetails !== true && { details: 'NULL' }),
     ownerRemoved: ownerTable === null ? '0' : ownerRemoved,
     leftovers: ownerTable === null ? '0' : leftovers,
-    repeated: repeated === undefined ? '1' : `CASE WHEN ${repeated.join(' AND ')} THEN 1 ELSE 0 END`,
+    repeated: repeated.length === 0 ? '1' : `CASE WHEN ${repeated.join(' AND ')} THEN 1 ELSE 0 END`,
     items: kind.listColumns === undefined ? 'NULL' : items,
   };
   const sealed = ENTRY_COLUMNS.map(
@@ -239,6 +235,22 @@ export function liveRecordsSql(
     `SELECT ${[...own, ...sealed].join(', ')} FROM ${quoteName(table)} AS live ` +
     `LEFT JOIN "ledger_entries" AS last ON last."sequence" = (${lastAbout('live."id"')}) ${bounds(dialect)}`
   );
+}
+
+/** SQL conditions for columns that repeat what is stored elsewhere. */
+function repetitions({ repeats, entrySequences = {} }: AnyRecordKind): string[] {
+  const ofRecord = repeats?.columns.map(
+    (name) =>
+      `live.${quoteName(name)} IS NOT DISTINCT FROM (SELECT own.${quoteName(name)} FROM ${quoteName(repeats.table)} AS own ` +
+      `WHERE own."id" = live.${quoteName(repeats.by)})`,
+  );
+  // With the action in WHERE, PostgreSQL may read all entries with that action, in order of their sequences.
+  const ofEntries = Object.entries(entrySequences).map(
+    ([name, action]) =>
+      `live.${quoteName(name)} IS NOT DISTINCT FROM (SELECT max(CASE WHEN "action" = '${action}' THEN "sequence" END) ` +
+      `FROM "ledger_entries" WHERE "subjectId" = live."id")`,
+  );
+  return [...(ofRecord ?? []), ...ofEntries];
 }
 
 /**

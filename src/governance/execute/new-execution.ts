@@ -68,6 +68,7 @@ export async function buildExecution(
     approvedUntil: null,
     completedAt: null,
     runBy: '',
+    resumedSequence: null,
     observed: false,
     grantId: null,
     instead: null,

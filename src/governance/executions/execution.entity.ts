@@ -1,5 +1,6 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import { type JsonObject, type JsonValue, ANY_JSON_SCHEMA } from '../../core/json/json-value';
+import { AWAITS_RESUME, IS_EARLIER, IS_RECENT, IS_RESUMED } from './execution-conditions';
 import { IS_UNKNOWN } from './unknown-outcome';
 import { resourceKey } from '../policies/conditions/condition';
 import { ApiProperty, PickType } from '@nestjs/swagger';
@@ -35,16 +36,6 @@ export const EXECUTION_OUTCOMES = [
   'denied',
 ] as const;
 export type ExecutionOutcome = (typeof EXECUTION_OUTCOMES)[number];
-
-/** The condition of the index of approvals that can expire. */
-const AWAITS_RESUME = `"outcome" = 'approved'`;
-
-/** Condition for executions that were authorised, with any later outcome. */
-export const WAS_AUTHORISED = `"outcome" IN ('authorized', 'running', 'executed', 'failed', 'interrupted')`;
-/** Condition of the indexes that find the executions of a run. */
-const IS_EARLIER = `"run" IS NOT NULL AND ${WAS_AUTHORISED}`;
-/** Condition of the indexes that find the executions of a period. */
-export const IS_RECENT = `"erased" = 'false' AND ${WAS_AUTHORISED}`;
 
 /** Alternative parameters that a reviewer would approve, and their grant; null if they need a request of their own. */
 export interface InsteadApproved {
@@ -88,6 +79,8 @@ const OUTCOMES =
 @Index('IDX_executions_earlier_resource', ['run', 'agentId', 'resourceKey', 'action'], { where: IS_EARLIER })
 @Index(['agentId', 'action', 'createdSequence'], { where: IS_RECENT })
 @Index(['agentId', 'resourceKey', 'action', 'createdSequence'], { where: IS_RECENT })
+@Index(['agentId', 'action', 'resumedSequence'], { where: IS_RESUMED })
+@Index(['agentId', 'resourceKey', 'action', 'resumedSequence'], { where: IS_RESUMED })
 @Index(['approvedUntil', 'id'], { where: AWAITS_RESUME })
 @Index(['createdSequence'], { where: `"erased" = 'false'` })
 export class Execution {
@@ -216,6 +209,10 @@ export class Execution {
   /** The process that runs the handler; empty if none does. Not hashed. */
   @Column('text', { default: '' })
   readonly runBy!: string;
+
+  /** Sequence of the entry of its resume; null if it was not resumed. Not hashed. */
+  @Column('bigint', { nullable: true })
+  readonly resumedSequence!: number | null;
 }
 
 /** The record kind of executions. The hashed members are frozen. */
@@ -269,6 +266,7 @@ export const EXECUTION: RecordKind<Execution> = {
   ],
   due: { timeColumn: 'approvedUntil', where: AWAITS_RESUME },
   decisive: { outcome: EXECUTION_OUTCOMES },
+  entrySequences: { resumedSequence: 'execution.resumed' },
   unhashedAgree: ({ entityId, outcome, runBy, onBehalfOf, principal, ...row }, entry) =>
     (row['resourceKey'] ?? null) === resourceKeyOf(row) &&
     entityId === entry.entityId &&

@@ -11,6 +11,7 @@ import { ExecutionsController } from './executions.controller';
 import { GatewayExecutions1766100000000 } from './gateway-executions.migration';
 import { GatewayExecutionsList1766150000000 } from './gateway-executions-list.migration';
 import { RecentExecutions1766000000000 } from './recent-executions.migration';
+import { ResumedExecutions1766800000000 } from './resumed-executions.migration';
 import { ActionHandlers } from './handlers/action-handlers';
 import { ActionRunner } from './handlers/action-runner';
 import { UNREPORTED_SETTLEMENT } from './unreported-executions';
@@ -28,6 +29,7 @@ import { StopsModule } from '../stops/stops.module';
         GatewayExecutionsList1766150000000,
         UnreportedExecutions1766250000000,
         EarlierResources1766700000000,
+        ResumedExecutions1766800000000,
       ],
     }),
     DiscoveryModule,

@@ -10,7 +10,8 @@ import { sumQuery, type SumKey, sumName } from '../../ledger/records/sum-key';
 import { CounterReader } from '../../ledger/reading/counter-reader';
 import { CLAIM } from '../entities/claim.entity';
 import { ENTITY } from '../entities/governed-entity.entity';
-import { type DecisionBasis, EXECUTION, USING_ACTIONS, WAS_AUTHORISED } from '../executions/execution.entity';
+import { WAS_AUTHORISED } from '../executions/execution-conditions';
+import { type DecisionBasis, EXECUTION, USING_ACTIONS } from '../executions/execution.entity';
 import { type ClaimKey, claimName, type EarlierKey, earlierName } from '../policies/conditions/condition';
 import type { FactQuery, Facts } from '../policies/evaluation/evaluation';
 import {

@@ -1,6 +1,6 @@
 import { conflict, type DomainError } from '../../core/errors/domain-error';
 import type { Dialect } from '../../ledger/database/dialect';
-import { IS_RECENT } from '../executions/execution.entity';
+import { IS_RECENT } from '../executions/execution-conditions';
 import { MAX_ACTIONS_OF_CONDITION, MAX_ACTIONS_OF_QUESTION } from '../policies/evaluation/fact-bounds';
 
 /** Most keys with a time in one statement, which may look for executions of that many actions for each. */
@@ -14,7 +14,7 @@ export const MAX_ACTIONS_POSITION = KEY_COLUMNS.length + 1;
 
 /**
  * Finds the authorised actions of an agent since a time. Most executions are authorised when they are created, so the
- * newest one of each action suffices. An execution that people approved may be older; the entry of its resume finds it.
+ * newest one of each action suffices. One that people approved may be older; the sequence of its resume finds it.
  * @param upTo last entry that counts; absent if all do
  * @param authorised condition for executions that were authorised up to that entry
  */
@@ -26,34 +26,31 @@ export function recentSql(dialect: Dialect, upTo?: string, authorised = ''): str
   const first = `(SELECT "sequence" FROM "ledger_entries" WHERE "timestamp" >= ${since} ORDER BY "timestamp", "sequence" LIMIT 1)`;
   // Each step finds the next action, and looks for an execution of the previous one; the first execution found ends the
   // steps.
-  const created = (resource: string): string => {
+  const authorisedId = (resource: string): string => {
     const own = `FROM "executions" WHERE "agentId" = ${agentId} ${resource} AND ${IS_RECENT}`;
     const next = (after: string): string =>
       `(SELECT "action" ${own} AND ${after} AND "action" <= ${to} ORDER BY "action" LIMIT 1)`;
     const newest =
       `(SELECT "id" ${own} AND "action" = names."name" AND "createdSequence" >= names."first" AND "id" <> ${excludedId} ${authorised} ` +
       `ORDER BY "createdSequence" DESC LIMIT 1)`;
+    const newestResumed =
+      `(SELECT "id" ${own} AND "action" = names."name" AND "resumedSequence" >= names."first" AND "id" <> ${excludedId} ` +
+      `${upTo === undefined ? '' : `AND "resumedSequence" <= ${upTo} `}ORDER BY "resumedSequence" DESC LIMIT 1)`;
     // A null with the type and the collation of an id.
     const none = '(SELECT "id" FROM "executions" LIMIT 0)';
     return (
       `(WITH RECURSIVE names("name", "rank", "first", "id") AS (` +
       `SELECT ${next(`"action" >= ${from}`)}, 1, ${first}, ${none} UNION ALL ` +
-      `SELECT ${next('"action" > names."name"')}, names."rank" + 1, names."first", ${newest} FROM names ` +
+      `SELECT ${next('"action" > names."name"')}, names."rank" + 1, names."first", COALESCE(${newest}, ${newestResumed}) FROM names ` +
       `WHERE names."name" IS NOT NULL AND names."id" IS NULL AND names."rank" <= ${maxActions}) ` +
       `SELECT max(CASE WHEN "id" IS NULL AND "name" IS NOT NULL AND "rank" > ${maxActions} THEN '${TOO_MANY_ACTIONS}' ELSE "id" END) FROM names)`
     );
   };
-  const resumed =
-    `(SELECT resumed."id" FROM "ledger_entries" AS entry JOIN "executions" AS resumed ON resumed."id" = entry."subjectId" ` +
-    `WHERE entry."agentId" = ${agentId} AND entry."action" = 'execution.resumed' AND entry."sequence" >= ${first} ` +
-    `${upTo === undefined ? '' : `AND entry."sequence" <= ${upTo}`} AND resumed."erased" = 'false' ` +
-    `AND resumed."action" >= ${from} AND resumed."action" <= ${to} AND resumed."id" <> ${excludedId} ` +
-    `AND (${resourceKey} IS NULL OR resumed."resourceKey" = ${resourceKey}) LIMIT 1)`;
   // Without this hint, the database would look for the next action among those on all resources.
   const same = dialect.unlikely(`"resourceKey" = ${resourceKey}`);
   return (
-    `SELECT ${dialect.jsonAt(0, { name: 'place', type: 'integer' })} AS "place", COALESCE(${resumed}, ` +
-    `CASE WHEN ${resourceKey} IS NULL THEN ${created('')} ELSE ${created(`AND ${same}`)} END) AS "id" ` +
+    `SELECT ${dialect.jsonAt(0, { name: 'place', type: 'integer' })} AS "place", ` +
+    `CASE WHEN ${resourceKey} IS NULL THEN ${authorisedId('')} ELSE ${authorisedId(`AND ${same}`)} END AS "id" ` +
     `FROM ${dialect.jsonElements('$1')}`
   );
 }

@@ -7,13 +7,18 @@ export interface PlanNode {
   readonly Plans?: readonly PlanNode[];
 }
 
-/** The server's plan for the statement in this session. */
+/**
+ * The server's plan for the statement in this session.
+ * @param options.isRun true to run the statement: the plan of what a recursive query selects in each step is only shown then
+ */
 export async function planIn(
   session: SqlSessions,
   sql: string,
   parameters: readonly SqlValue[] = [],
+  { isRun = false } = {},
 ): Promise<PlanNode> {
-  const [row] = await session.all<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(`EXPLAIN (FORMAT JSON) ${sql}`, parameters);
+  const explain = `EXPLAIN (ANALYZE ${isRun}, FORMAT JSON) ${sql}`;
+  const [row] = await session.all<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(explain, parameters);
   if (row === undefined) throw new Error('The server returned no plan.');
   return row['QUERY PLAN'][0].Plan;
 }

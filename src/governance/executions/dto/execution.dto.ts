@@ -194,7 +194,7 @@ export class OnBehalfOfResponse {
 }
 
 export class ExecutionResponse extends OmitType(Execution, [
-  ...(['createdSequence', 'entityId', 'principal', 'resourceKey', 'runBy'] as const),
+  ...(['createdSequence', 'entityId', 'principal', 'resourceKey', 'runBy', 'resumedSequence'] as const),
   // Members that are shown in another order.
   ...(['traceId', 'onBehalfOf', 'run', 'via', 'grantId', 'instead', 'observed', 'erased'] as const),
 ] as const) {
