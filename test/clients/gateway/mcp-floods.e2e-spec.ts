@@ -144,6 +144,50 @@ describe('The response of an MCP server', () => {
     const response = readableResponse(Response.json(pings), { ...options, isAnswer: true, isStream: false });
     expect(await response.json()).toEqual(pings.slice(0, 20));
   });
+
+  async function readEvents(body: string): Promise<string> {
+    const { readableResponse } = await loadGatewayModule('../mcp/servers/readable-response');
+    const response = new Response(body, { headers: { 'Content-Type': 'text/event-stream' } });
+    return readableResponse(response, { ...options, isAnswer: true, isStream: true }).text();
+  }
+
+  it.each([
+    ['\\n', '\n'],
+    ['\\r', '\r'],
+    ['\\r\\n', '\r\n'],
+  ])('is read as a whole where the data of an event is on lines that end with %s', async (_, end) => {
+    const deep = `${'['.repeat(2_000)}${']'.repeat(2_000)}`;
+    const lines = [
+      'id: 7',
+      'data: {"id":1,',
+      `data: "result":{"a":${deep}}}`,
+      '',
+      'data: {"id":2,',
+      'data:"result":{}}',
+      '',
+      '',
+    ];
+    const events = await readEvents(lines.join(end));
+    expect(events).toMatch(
+      /^id: 7\ndata: \{"jsonrpc":"2.0","id":1,"error":\{.*more than 1000 levels deep.*\}\}\n\ndata: \{"jsonrpc":"2.0","id":2,"result":\{\}\}\n\n$/,
+    );
+  });
+
+  it('has the messages of a list in an event, twenty at most, each as an event', async () => {
+    const pings = Array.from({ length: 50 }, (_, id) => ({ jsonrpc: '2.0', method: 'ping', id }));
+    const events = pings.slice(0, 20).map((ping) => `data: ${JSON.stringify(ping)}\n\n`);
+    expect(await readEvents(`data: ${JSON.stringify(pings)}\n\n`)).toBe(events.join(''));
+  });
+
+  it('is bounded where blank characters divide the lines of an event', async () => {
+    const part = `data: ${'x'.repeat(2 ** 19)}\n \n`;
+    await expect(readEvents(part.repeat(3))).rejects.toThrow('too large');
+  });
+
+  it('keeps what opens a stream again, and no line without a meaning', async () => {
+    const events = await readEvents(': hello\nretry: 5\nid: a\nodd\ndata:\n\n\n\ndata: no JSON\n\n');
+    expect(events).toBe('retry: 5\nid: a\ndata: \n\ndata: no JSON\n\n');
+  });
 });
 
 describe('The large messages of an MCP server', () => {

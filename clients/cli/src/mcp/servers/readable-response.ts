@@ -3,10 +3,9 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isTooDeep } from '../../nesting.js';
 import { type AnswerBounds, AnswerMeter } from './answer-meter.js';
 import { inPlaces, type PlaceForAnswer } from './large-answers.js';
+import { EventLines, NO_MESSAGE } from './event-lines.js';
 import { messagesIn, parseMessage } from './messages.js';
 
-/** JSON that the SDK passes over. */
-const NO_MESSAGE = '{}';
 /** Bytes that are read of a response without messages, such as the page of an error. */
 const MAX_FAULT_BYTES = 65_536;
 /** Characters of a message after which others are served before the SDK reads it. */
@@ -38,11 +37,7 @@ export function readableResponse(response: Response, options: ReadingOptions): R
   const readable = hasMessages
     ? (placeFor === undefined ? body : streamOf(inPlaces(body, { isStream, placeFor, onFault })))
         .pipeThrough(new TextDecoderStream())
-        .pipeThrough(
-          isStream
-            ? pieces(/\n/, (line) => readableLine(line, options.onAnswer), options)
-            : pieces(null, readableJson, options),
-        )
+        .pipeThrough(isStream ? readableEvents(options) : readableMessage(options))
     : body.pipeThrough(firstBytes(MAX_FAULT_BYTES));
   return new Response(readable, { status, statusText, headers });
 }
@@ -63,59 +58,69 @@ function firstBytes(count: number): TransformStream<Uint8Array, Uint8Array> {
   });
 }
 
-/**
- * Changes each piece that ends with a separator, or all of a text, and encodes it. Fails where a message is too large. The
- * TextEncoderStream of Node.js 20 would take 32 bytes of heap for each character.
- */
-function pieces(
-  separator: RegExp | null,
-  change: (piece: string) => string,
-  { bounds, onFault }: ReadingOptions,
-): TransformStream<string, Uint8Array> {
-  const encoder = new TextEncoder();
-  const meter = new AnswerMeter(bounds);
-  let parts: string[] = [];
-  let wasEnd = false;
-  const add = (text: string): void => {
+/** Returns a function that measures parts of a body. @throws Error where a message is too large */
+function measure(meter: AnswerMeter, onFault: ReadingOptions['onFault']): (text: string) => void {
+  return (text) => {
     const fault = meter.add(text);
-    if (fault !== null) {
-      const message = `its answer ${fault}`;
-      onFault(message);
-      throw new Error(message);
-    }
-    parts.push(text);
+    if (fault === null) return;
+    const message = `its answer ${fault}`;
+    onFault(message);
+    throw new Error(message);
   };
+}
+
+/** Encodes texts. The TextEncoderStream of Node.js 20 would take 32 bytes of heap for each character. */
+const encoder = new TextEncoder();
+
+/** Changes the events of a stream. Fails where one is too large. */
+function readableEvents({ bounds, onFault, onAnswer }: ReadingOptions): TransformStream<string, Uint8Array> {
+  const meter = new AnswerMeter(bounds);
+  const add = measure(meter, onFault);
+  const events = new EventLines(onAnswer);
+  let parts: string[] = [];
   return new TransformStream({
     transform: async (chunk, controller) => {
-      const texts = separator === null ? [chunk] : chunk.split(separator);
+      const texts = chunk.split('\n');
       const last = texts.pop() ?? '';
       // A queue of many small pieces takes time that grows with the square of their number.
       let changed = '';
-      let events = 0;
+      let count = 0;
       for (const text of texts) {
         add(text);
-        const piece = parts.join('');
+        const line = parts.join('') + text;
         parts = [];
-        const isEnd = piece.trim() === '';
-        // Comments say nothing, and one empty line ends an event as well as several.
-        if (!piece.startsWith(':') && !(isEnd && wasEnd)) changed += `${change(piece)}\n`;
-        wasEnd = isEnd;
-        if (isEnd) meter.restart();
+        if (line === '' || line === '\r') meter.restart();
         else meter.endLine();
-        if (piece.startsWith('data')) events += 1;
-        if (changed.length <= LARGE && events < MAX_EVENTS) continue;
+        const ended = events.read(line);
+        changed += ended;
+        if (ended !== '') count += 1;
+        if (changed.length <= LARGE && count < MAX_EVENTS) continue;
         controller.enqueue(encoder.encode(changed));
         changed = '';
-        events = 0;
+        count = 0;
         await nextTurn();
       }
       if (changed !== '') controller.enqueue(encoder.encode(changed));
       add(last);
+      parts.push(last);
+    },
+    flush: (controller) => controller.enqueue(encoder.encode(events.read(parts.join('')))),
+  });
+}
+
+/** Changes a body that is one message. Fails where it is too large. */
+function readableMessage({ bounds, onFault }: ReadingOptions): TransformStream<string, Uint8Array> {
+  const add = measure(new AnswerMeter(bounds), onFault);
+  const parts: string[] = [];
+  return new TransformStream({
+    transform: (chunk) => {
+      add(chunk);
+      parts.push(chunk);
     },
     flush: async (controller) => {
-      const piece = parts.join('');
-      controller.enqueue(encoder.encode(change(piece)));
-      if (piece.length > LARGE) await nextTurn();
+      const text = parts.join('');
+      controller.enqueue(encoder.encode(readableJson(text)));
+      if (text.length > LARGE) await nextTurn();
     },
   });
 }
@@ -127,14 +132,4 @@ function readableJson(text: string): string {
   const [message] = messages;
   if (message === undefined) return isTooDeep(value) ? NO_MESSAGE : text;
   return JSON.stringify(message);
-}
-
-/** A line of an event. One that is a part of a message, or several messages, is left to the SDK. */
-function readableLine(line: string, onAnswer: ReadingOptions['onAnswer']): string {
-  const [, data] = /^data:(.*)$/s.exec(line) ?? [];
-  const value = data === undefined ? undefined : parseMessage(data);
-  const [message, ...furtherMessages] = messagesIn(value);
-  if (message !== undefined && !('method' in message)) onAnswer(message.id);
-  if (message === undefined && isTooDeep(value)) return `data: ${NO_MESSAGE}`;
-  return message === undefined || furtherMessages.length > 0 ? line : `data: ${JSON.stringify(message)}`;
 }
