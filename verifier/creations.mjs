@@ -30,17 +30,21 @@ const ULID = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/u;
 const COUNTED = ['decision', 'execution', 'grant'];
 /** The outcomes of an execution that was authorised. */
 const AUTHORISED = ['authorized', 'running', 'executed', 'failed', 'interrupted'];
+/** The actions after which nothing more happens to an execution that was authorised. */
+const ENDING = ['execution.completed', 'execution.interrupted'];
 
 /**
  * Checks that no record is created twice, and that its id is one of its kind: the service gives each id once, also after the record was
  * removed. Checks also that decisions, executions and grants are created before anything else is said of them, and that an execution which
- * says that it was authorised has one entry that authorised it: by these entries, uses and rejections are counted.
+ * says that it was authorised has one entry that authorised it, and ends once: by these entries, uses and rejections are counted.
  */
 export class Creations {
   /** @type {Set<unknown>} */
   #ids = new Set();
   /** The ids of executions that were authorised. @type {Set<unknown>} */
   #authorised = new Set();
+  /** The ids of those that ended. @type {Set<unknown>} */
+  #ended = new Set();
 
   /**
    * @param {JsonObject} entry the next one of the chain
@@ -54,6 +58,10 @@ export class Creations {
     const isAgain = name === 'execution.resumed' && this.#authorised.has(id);
     if (kind === 'execution' && AUTHORISING.includes(name)) this.#authorised.add(id);
     if (isAgain) return [`${name} of ${id}, which was authorised before`];
+    if (kind === 'execution' && ENDING.includes(name)) {
+      if (this.#ended.has(id)) return [`${name} of ${id}, which had ended before`];
+      this.#ended.add(id);
+    }
     if (!actions.includes(name)) return this.#faultsOfOther(entry, kind);
     const isBefore = this.#ids.has(id);
     this.#ids.add(id);

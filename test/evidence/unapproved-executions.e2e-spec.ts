@@ -26,8 +26,14 @@ describe('The verifier, on an execution in the log that needed an approval, and 
     };
     const [approved, other] = [await pay('a'), await pay('b')];
     await pay('d', { for: 'PT1H' });
+    const granted = await execute('pay', 'd');
+    expect(granted.grantId).toMatch(/^grt_/);
+    const result = await send(app, 'POST', `/api/v1/executions/${granted.id}/result`, {
+      body: { outcome: 'executed' },
+    });
+    expect(result.status).toBe(200);
     const lookup = await execute('look', 'c');
-    return { app, approved, other, lookup, ...(await keyAndLog(app)) };
+    return { app, approved, other, granted, lookup, ...(await keyAndLog(app)) };
   });
 
   /** What the verifier says of the file of another execution, with a changed log. */
@@ -184,6 +190,34 @@ describe('The verifier, on an execution in the log that needed an approval, and 
       return entries;
     });
     expect(output).toMatch(difference);
+    expect(output).toMatch(/\nDIFFERS: .*\n$/);
+  });
+
+  it('finds a second result', async () => {
+    const output = await forged((entries) => [
+      ...entries,
+      again(entries, 'execution.completed', stage.granted.id, (entry) => ({
+        ...entry,
+        timestamp: entries.at(-1)?.timestamp,
+      })),
+    ]);
+    expect(output).toMatch(/FAULT chain: entry \d+: execution\.completed of exe_\w+, which had ended before\n/);
+    expect(output).toMatch(/\nINVALID: .*\n$/);
+  });
+
+  it('finds an execution by a grant that was revoked', async () => {
+    const { id, grantId } = stage.granted;
+    const isOfGranted = ({ action, subjectId }: Parsed): boolean =>
+      action === 'execution.authorized' && subjectId === id;
+    const output = await forged((entries) => {
+      const revoked = again(entries, 'grant.created', grantId, ({ audit, state, ...entry }) => {
+        const { timestamp } = entries.find(isOfGranted);
+        Object.assign(audit, { action: 'grant.revoked', details: { decisionId: state.decisionId } });
+        return { ...entry, timestamp, audit, state: { ...state, status: 'revoked' }, action: 'grant.revoked' };
+      });
+      return entries.flatMap((entry) => (isOfGranted(entry) ? [revoked, entry] : entry));
+    });
+    expect(output).toMatch(/\nDIFFERENCE entry \d+: exe_\w+ was authorised by grt_\w+, which had ended\n/);
     expect(output).toMatch(/\nDIFFERS: .*\n$/);
   });
 

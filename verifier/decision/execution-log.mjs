@@ -20,12 +20,16 @@ const GIVING_UP = ['execution.cancelled', 'execution.expired'];
 const GIVING = ['decision.approved', 'decision.rejected'];
 /** Actions of the executions that such a decision settles with it. */
 const GIVEN = ['execution.approved', 'execution.rejected'];
+/** Actions after which a grant serves nothing. */
+const ENDING = ['grant.used_up', 'grant.expired', 'grant.revoked'];
 
 export class ExecutionLog {
   /** Maps the ids of policies to their effect and name. @type {Map<string, { effect: string, name: string }>} */
   #policies = new Map();
   /** Maps grants to what they are for; null if it was erased. @type {Map<string, string | null>} */
   #grants = new Map();
+  /** Grants that have ended. @type {Set<string>} */
+  #endedGrants = new Set();
   /** Maps approved executions that nobody has resumed to the decision on each. @type {Map<string, string>} */
   #approvals = new Map();
   /** Approved decisions whose contents were erased, so that nobody knows on which execution each was. @type {Set<string>} */
@@ -46,6 +50,7 @@ export class ExecutionLog {
     if (GIVING.includes(action)) this.#noteSettled(entry, state);
     if (GIVEN.includes(action)) this.#noteExecution(entry, state);
     if (GIVING_UP.includes(action)) this.#approvals.delete(subjectId);
+    if (ENDING.includes(action)) this.#endedGrants.add(subjectId);
     if (action === 'execution.resumed' && state) return this.#approvalFaults(subjectId, state);
     const grantFaults = action === 'grant.created' && state ? this.#grantFaults(entry, state) : [];
     if (action === 'grant.created') this.#grants.set(subjectId, state ? purposeOf(state) : null);
@@ -141,6 +146,8 @@ export class ExecutionLog {
   #authorityFaults({ subjectId, action, audit }, state) {
     if (action !== 'execution.authorized') return [];
     const { policies = [] } = audit.details ?? {};
+    if (this.#endedGrants.has(state['grantId']))
+      return [`${subjectId} was authorised by ${state['grantId']}, which had ended`];
     const purpose = this.#grants.get(state['grantId']);
     const principal = state['onBehalfOf']?.subject ?? null;
     const isServed = purpose === null || purpose === purposeOf({ ...state, onBehalfOf: principal });
