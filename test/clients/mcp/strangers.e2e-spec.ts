@@ -86,6 +86,10 @@ const CALLS: Readonly<Record<string, [lines: readonly string[], text: string]>> 
   ],
   'a _meta that is nested too deep': [[line({ result: { ...RESULT, _meta: { a: '%DEEP%' } } })], UNKNOWN],
   'an error whose data is nested too deep': [[line({ error: { code: 1, message: 'No.', data: '%DEEP%' } })], UNKNOWN],
+  'a structured content of too many values': [
+    [line({ result: { ...RESULT, structuredContent: { a: '%MANY%' } } })],
+    UNKNOWN,
+  ],
   'a question that is nested too deep': [
     [JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'x', params: { a: '%DEEP%' } }), DONE],
     'done',

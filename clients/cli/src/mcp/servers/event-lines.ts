@@ -1,4 +1,3 @@
-import { isTooDeep } from '../../nesting.js';
 import { messagesIn, parseMessage } from './messages.js';
 
 /** JSON that the SDK passes over. */
@@ -54,6 +53,6 @@ export class EventLines {
     const messages = messagesIn(value);
     for (const message of messages) if (!('method' in message)) this.onAnswer(message.id);
     if (messages.length > 0) return messages.map((message) => JSON.stringify(message));
-    return [data.includes('\n') || isTooDeep(value) ? NO_MESSAGE : data];
+    return [data.includes('\n') || value !== null ? NO_MESSAGE : data];
   }
 }

@@ -9,6 +9,8 @@ import { isTooDeep, MAX_LEVELS } from '../../nesting.js';
 export const MAX_MESSAGE_BYTES = 16 * 2 ** 20;
 /** Messages that are read of a list: the SDK handles all of a list at once, and so does this program. */
 const MAX_OF_LIST = 20;
+/** Members and list items of a message, at any depth: the SDK takes many seconds for more, in which no stop is noticed, and a gigabyte. */
+const MAX_VALUES = 1_000_000;
 /** Levels at which the protocol has members of its own. */
 const MAX_DEPTH = 8;
 /** Members whose values belong to servers and clients: a null there has a meaning. */
@@ -65,7 +67,7 @@ function withoutNullsInMeta(meta: unknown, depth: number): unknown {
 
 /**
  * Returns the messages in untrusted JSON, of a list the first. A malformed answer becomes an error, so that no request waits for it. So does an answer that
- * is nested too deep; other malformed messages are left out.
+ * is nested too deep, or has too many values; other malformed messages are left out.
  */
 export function messagesIn(value: unknown): JSONRPCMessage[] {
   return (Array.isArray(value) ? value.slice(0, MAX_OF_LIST) : [value]).flatMap(messageIn);
@@ -73,11 +75,14 @@ export function messagesIn(value: unknown): JSONRPCMessage[] {
 
 function messageIn(value: unknown): JSONRPCMessage[] {
   if (!isObject(value)) return [];
-  if (isTooDeep(value)) {
+  const fault = hasTooManyValues(value)
+    ? `its answer has more than ${MAX_VALUES} values`
+    : isTooDeep(value)
+      ? `its answer is nested more than ${MAX_LEVELS} levels deep`
+      : null;
+  if (fault !== null) {
     const { id, method } = value;
-    return isId(id) && method === undefined
-      ? [lostAnswer(id, `its answer is nested more than ${MAX_LEVELS} levels deep`)]
-      : [];
+    return isId(id) && method === undefined ? [lostAnswer(id, fault)] : [];
   }
   const { id, method, params, result, error } = withoutNulls(value) as Readonly<Record<string, unknown>>;
   const jsonrpc = '2.0' as const;
@@ -94,6 +99,18 @@ function messageIn(value: unknown): JSONRPCMessage[] {
   return [
     { jsonrpc, id, error: { code: isCode ? code : ProtocolErrorCode.InternalError, message: String(message), data } },
   ];
+}
+
+function hasTooManyValues(message: object): boolean {
+  const waiting: object[] = [message];
+  let count = 0;
+  for (let item = waiting.pop(); item !== undefined; item = waiting.pop()) {
+    const values: readonly unknown[] = Array.isArray(item) ? item : Object.values(item);
+    count += values.length;
+    if (count > MAX_VALUES) return true;
+    for (const value of values) if (typeof value === 'object' && value !== null) waiting.push(value);
+  }
+  return false;
 }
 
 function isId(value: unknown): value is Id {

@@ -1,6 +1,5 @@
 import { ReadableStream as IterableStream } from 'node:stream/web';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { isTooDeep } from '../../nesting.js';
 import { type AnswerBounds, AnswerMeter } from './answer-meter.js';
 import { inPlaces, type PlaceForAnswer } from './large-answers.js';
 import { EventLines, NO_MESSAGE } from './event-lines.js';
@@ -130,6 +129,6 @@ function readableJson(text: string): string {
   const messages = messagesIn(value);
   if (Array.isArray(value)) return JSON.stringify(messages);
   const [message] = messages;
-  if (message === undefined) return isTooDeep(value) ? NO_MESSAGE : text;
+  if (message === undefined) return value === null ? text : NO_MESSAGE;
   return JSON.stringify(message);
 }
