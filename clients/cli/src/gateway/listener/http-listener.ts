@@ -66,12 +66,21 @@ export function createListener(serve: Serve, tls: TlsFiles | null): Server {
   server.setTimeout(STALLED_TIMEOUT_MS, endStalled);
   new ConnectionBound(server, isServing);
   const take = (request: IncomingMessage, response: ServerResponse, isWaiting: boolean): void => {
+    // All requests of one packet come here, also after the connection was ended for too many of them.
+    if (request.socket.destroyed) {
+      // Node.js would end each with an error, and spend most of the time on the text of its stack.
+      request.destroy();
+      return;
+    }
     const before = [...(open.get(request.socket) ?? [])];
+    if (isCrowded(before)) {
+      request.socket.destroy();
+      return;
+    }
     if (!server.listening) response.shouldKeepAlive = false;
     const exchange = exchangeOf(request, response, isWaiting);
     const last = before.at(-1);
     if (last === undefined) serve(exchange);
-    else if (isCrowded(before)) request.socket.destroy();
     // What a client sends on one connection takes effect in its order, and none of it once the client has left.
     else last.response.once('close', () => exchange.left.aborted || serve(exchange));
   };

@@ -1,0 +1,43 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { type GatewayStage, openStage, route, type StartedGateway, startGateway, VENDOR_CREDENTIAL } from './stage';
+
+/** Bytes that a server reads at once. */
+const PACKET_BYTES = 64 * 1024;
+const PACKETS = 15;
+/** Milliseconds: far more than the packets take, and less than if all of their requests were looked at. */
+const MAX_MS = 20_000;
+
+describe('Packets that are full of requests', () => {
+  let stage: GatewayStage;
+  let gateway: StartedGateway;
+
+  beforeAll(async () => {
+    stage = await openStage();
+    const vendor = { url: 'http://127.0.0.1:1', credentials: [VENDOR_CREDENTIAL], routes: [route('GET /a', 'read')] };
+    gateway = await startGateway(stage, { vendor });
+  });
+  afterAll(async () => {
+    expect(await gateway.stop()).toBe(0);
+    await stage.close();
+  });
+
+  /** Sends each packet on a connection of its own, and returns how long it takes until all of these have ended. */
+  async function timeOf(origin: string, request: string): Promise<number> {
+    const { hostname, port } = new URL(origin);
+    const packet = request.repeat(Math.floor(PACKET_BYTES / request.length));
+    const sockets = Array.from({ length: PACKETS }, () => connect(Number(port), hostname));
+    for (const socket of sockets) socket.on('error', () => undefined).resume();
+    await Promise.all(sockets.map((socket) => once(socket, 'connect')));
+    const started = performance.now();
+    await Promise.all(
+      sockets.map((socket) => new Promise<void>((resolve) => socket.once('close', () => resolve()).write(packet))),
+    );
+    return performance.now() - started;
+  }
+
+  it('end their connection, and take little time', async () => {
+    expect(await timeOf(gateway.url, 'GET / HTTP/1.1\r\n\r\n')).toBeLessThan(MAX_MS);
+    expect((await gateway.call('/-/health')).status).toBe(200);
+  });
+});
