@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import { freePort } from '../../../bench/support/free-port';
 import { type GatewayStage, openStage, route, type StartedGateway, startGateway, VENDOR_CREDENTIAL } from './stage';
 
 /** Bytes that a server reads at once. */
@@ -11,11 +12,13 @@ const MAX_MS = 20_000;
 describe('Packets that are full of requests', () => {
   let stage: GatewayStage;
   let gateway: StartedGateway;
+  let metrics: string;
 
   beforeAll(async () => {
     stage = await openStage();
+    metrics = `127.0.0.1:${await freePort()}`;
     const vendor = { url: 'http://127.0.0.1:1', credentials: [VENDOR_CREDENTIAL], routes: [route('GET /a', 'read')] };
-    gateway = await startGateway(stage, { vendor });
+    gateway = await startGateway(stage, { vendor }, { file: { metrics } });
   });
   afterAll(async () => {
     expect(await gateway.stop()).toBe(0);
@@ -39,5 +42,12 @@ describe('Packets that are full of requests', () => {
   it('end their connection, and take little time', async () => {
     expect(await timeOf(gateway.url, 'GET / HTTP/1.1\r\n\r\n')).toBeLessThan(MAX_MS);
     expect((await gateway.call('/-/health')).status).toBe(200);
+  });
+
+  it('do so at the address of the metrics, where a connection has one request', async () => {
+    const request = 'GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n';
+    expect(await timeOf(`http://${metrics}`, request)).toBeLessThan(MAX_MS);
+    const { status, headers } = await fetch(`http://${metrics}/metrics`);
+    expect([status, headers.get('Connection')]).toEqual([200, 'close']);
   });
 });

@@ -2,8 +2,6 @@ import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { countedClient, unmapAddress } from '../../service-rules/ip-address.js';
 
-const MAX_CONNECTIONS = 5_000;
-
 /** A connection of a client. */
 interface ClientConnection {
   /** Its own, or the one of TLS above it, on which its requests come. */
@@ -25,6 +23,7 @@ export class ConnectionBound {
   constructor(
     server: Server,
     private readonly isServing: (socket: Socket) => boolean,
+    private readonly maxConnections: number,
   ) {
     server.on('connection', (socket: Socket) => this.admit(socket));
     server.on('secureConnection', (socket: Socket) => {
@@ -34,7 +33,7 @@ export class ConnectionBound {
   }
 
   private admit(socket: Socket): void {
-    if (this.count >= MAX_CONNECTIONS && !this.endIdle()) {
+    if (this.count >= this.maxConnections && !this.endIdle()) {
       socket.destroy();
       return;
     }

@@ -22,6 +22,7 @@ const OPTIONS = {
   requireHostHeader: false,
   noDelay: true,
 } as const;
+const MAX_CONNECTIONS = 5_000;
 /** Milliseconds without progress in writing an answer because the client reads nothing. */
 const STALLED_TIMEOUT_MS = 30_000;
 /** Milliseconds for which the rest of a refused body is received, so that its client sees the answer. */
@@ -64,7 +65,7 @@ export function createListener(serve: Serve, tls: TlsFiles | null): Server {
       : createSecureServer({ ...OPTIONS, ...tls, handshakeTimeout: OPTIONS.headersTimeout });
   server.maxHeadersCount = 0;
   server.setTimeout(STALLED_TIMEOUT_MS, endStalled);
-  new ConnectionBound(server, isServing);
+  new ConnectionBound(server, isServing, MAX_CONNECTIONS);
   const take = (request: IncomingMessage, response: ServerResponse, isWaiting: boolean): void => {
     // All requests of one packet come here, also after the connection was ended for too many of them.
     if (request.socket.destroyed) {
