@@ -100,6 +100,12 @@ const turnsOf = new WeakMap<Duplex, Turns>();
  */
 function inTurn(serve: Serve): Serve {
   return (request, response) => {
+    // All requests of one packet come here, also after the connection was ended for too many of them.
+    if (request.socket.destroyed) {
+      // Node.js would end each with an error, and spend most of the time on the text of its stack.
+      request.destroy();
+      return;
+    }
     const turns = turnsOf.get(request.socket);
     const previous = turns?.latest;
     if (turns === undefined) turnsOf.set(request.socket, { latest: response, waiting: 0 });

@@ -158,6 +158,18 @@ describe('Pipelined requests', () => {
     }
   });
 
+  it('take little time if a packet has thousands', async () => {
+    const packet = 'GET / HTTP/1.1\r\n\r\n'.repeat(3_600);
+    const started = performance.now();
+    for (let sent = 0; sent < 15; sent += 1) {
+      const client = connected().resume();
+      const gone = new Promise((resolve) => client.once('close', resolve));
+      client.write(packet);
+      await gone;
+    }
+    expect(performance.now() - started).toBeLessThan(20_000);
+  });
+
   it('are not read while others wait', async () => {
     const connection = once(app.application.getHttpServer(), 'connection') as Promise<[Socket]>;
     const client = connected().pause();
