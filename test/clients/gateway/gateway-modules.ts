@@ -36,6 +36,9 @@ import type * as RedactionStream from '../../../clients/cli/src/gateway/response
 import type * as Redactor from '../../../clients/cli/src/gateway/response/redactor.js' with {
   'resolution-mode': 'import',
 };
+import type * as Metrics from '../../../clients/cli/src/gateway/run/metrics.js' with {
+  'resolution-mode': 'import',
+};
 import type * as Credentials from '../../../clients/cli/src/gateway/upstream/credentials.js' with {
   'resolution-mode': 'import',
 };
@@ -74,6 +77,7 @@ export interface GatewayModules {
   readonly 'response/deliver': typeof Delivering;
   readonly 'response/redaction-stream': typeof RedactionStream;
   readonly 'response/redactor': typeof Redactor;
+  readonly 'run/metrics': typeof Metrics;
   readonly 'upstream/credentials': typeof Credentials;
   readonly 'upstream/upstream-client': typeof UpstreamClient;
 }

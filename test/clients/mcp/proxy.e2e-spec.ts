@@ -238,7 +238,9 @@ describeOnSqlite('gov mcp', () => {
     ]) {
       expect(await mcp(`${option}=${value}`, '--', 'true')).toMatchObject({
         exitCode: 1,
-        errors: expect.stringMatching(new RegExp(`'${option} <seconds>'.* is invalid\\. .* from ${least} to ${most}\\.`)),
+        errors: expect.stringMatching(
+          new RegExp(`'${option} <seconds>'.* is invalid\\. .* from ${least} to ${most}\\.`),
+        ),
       });
     }
     expect(await mcp('--map', 'nowhere.json', '--', 'true')).toMatchObject({

@@ -83,7 +83,7 @@ export function createListener(serve: Serve, tls: TlsFiles | null): Server {
     const last = before.at(-1);
     if (last === undefined) serve(exchange);
     // What a client sends on one connection takes effect in its order, and none of it once the client has left.
-    else last.response.once('close', () => exchange.left.aborted || serve(exchange));
+    else last.response.once('close', () => exchange.left.aborted || request.socket.destroyed || serve(exchange));
   };
   server.on('request', (request: IncomingMessage, response: ServerResponse) => take(request, response, false));
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => take(request, response, true));
