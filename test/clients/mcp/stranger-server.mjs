@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 
 // A server that answers some methods with the lines of a file, { <method>: [line, …] } in JSON, read for each request: %ID% is the id of
-// the request, %N% a number that rises, %BIG% and %SIZE% 17 and 8 MB of text, %MANY% more than a million objects, and %DEEP% a hundred thousand lists in one another. It speaks over pipes, or over HTTP, where a line is an event. It forgets its
+// the request, %N% a number that rises, %BIG% and %SIZE% 17 and 8 MB of text, %MANY% five million objects, and %DEEP% a hundred thousand lists in one another. It speaks over pipes, or over HTTP, where a line is an event. It forgets its
 // sessions when `epoch` changes, which it says by `forgotten`, a status, and `http` has { status, headers, body } by method. The line
 // %NEVER% leaves a request without an answer, %CUT% ends the connection, %HELPER% also leaves a child behind that holds the pipes, and
 // %DEAF% reads nothing more, and %PROGRESS% reports progress for ever. It notes the requests in the file with `.log` at its end.
@@ -48,7 +48,7 @@ function withLargeParts(line) {
   return line
     .replace('%BIG%', () => 'x'.repeat(17_000_000))
     .replace('%SIZE%', () => 'x'.repeat(8_000_000))
-    .replace('"%MANY%"', () => `[${'{},'.repeat(1_200_000)}{}]`)
+    .replace('"%MANY%"', () => `[${'{},'.repeat(4_999_999)}{}]`)
     .replace('"%DEEP%"', () => `${'['.repeat(100_000)}${']'.repeat(100_000)}`);
 }
 

@@ -104,6 +104,13 @@ const CALLS: Readonly<Record<string, [lines: readonly string[], text: string]>> 
   'an answer that is too large': [[line({ result: { content: [{ type: 'text', text: '%BIG%' }] } })], UNKNOWN],
 };
 
+/** Messages over pipes that are too large, and no answers, before the answer. */
+const LARGE_MESSAGES = ['%MANY%', '%BIG%'].flatMap((data) => [
+  line({ method: 'x', params: { data } }),
+  JSON.stringify({ jsonrpc: '2.0', method: 'notifications/message', params: { level: 'info', data } }),
+  JSON.stringify({ params: { data }, method: 'x', jsonrpc: '2.0' }),
+]);
+
 /** Lines that list the tools, and which of them are shown. */
 const LISTS: Readonly<Record<string, [lines: readonly string[], names: readonly string[]]>> = {
   'null members': [
@@ -235,6 +242,11 @@ describeOnSqlite.each(['stdio', 'http'] as const)('Strangers behind gov mcp, ove
       expect(await textOf(connection, 'odd__greet')).toBe('done');
     },
   );
+
+  (way === 'stdio' ? it : it.skip).each(LARGE_MESSAGES)('may send %s, which is no answer', async (message) => {
+    writeFileSync(file, JSON.stringify({ 'tools/call': [message, DONE] }));
+    expect(await textOf(connection, 'odd__greet')).toBe('done');
+  });
 
   (way === 'http' ? it : it.skip).each(RESPONSES)('may answer a call or a list with %j', async (answer) => {
     writeFileSync(file, JSON.stringify({ http: { 'tools/call': answer } }));

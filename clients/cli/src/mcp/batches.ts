@@ -6,6 +6,7 @@ import {
   type JSONRPCMessage,
 } from '@modelcontextprotocol/server';
 import { doubtfulNumberIn } from '../unsafe-number.js';
+import { AnswerMeter, DEFAULT_BOUNDS } from './servers/answer-meter.js';
 import { MAX_MESSAGE_BYTES, messagesIn, parseMessage } from './servers/messages.js';
 
 const [OPENING, NEWLINE] = [0x5b, 0x0a];
@@ -80,6 +81,11 @@ class WithoutBatches extends Transform {
     const text = line.toString('utf8');
     if (text.trim() === '') return;
     const value = parseMessage(text);
+    const fault = new AnswerMeter(DEFAULT_BOUNDS).add(text);
+    if (fault !== null) {
+      this.refuse(idIn(value), `The message ${fault}.`);
+      return;
+    }
     const isMessage = isJSONRPCRequest(value) || isJSONRPCNotification(value) || isJSONRPCResponse(value);
     // A number that a double cannot hold has to reach the check of the arguments as it was written.
     const isFixed = !text.includes('null') || doubtfulNumberIn(value, 'message') !== undefined;

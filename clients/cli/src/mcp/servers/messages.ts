@@ -9,8 +9,6 @@ import { isTooDeep, MAX_LEVELS } from '../../nesting.js';
 export const MAX_MESSAGE_BYTES = 16 * 2 ** 20;
 /** Messages that are read of a list: the SDK handles all of a list at once, and so does this program. */
 const MAX_OF_LIST = 20;
-/** Members and list items of a message, at any depth: the SDK takes many seconds for more, in which no stop is noticed, and a gigabyte. */
-const MAX_VALUES = 1_000_000;
 /** Levels at which the protocol has members of its own. */
 const MAX_DEPTH = 8;
 /** Members whose values belong to servers and clients: a null there has a meaning. */
@@ -66,8 +64,8 @@ function withoutNullsInMeta(meta: unknown, depth: number): unknown {
 }
 
 /**
- * Returns the messages in untrusted JSON, of a list the first. A malformed answer becomes an error, so that no request waits for it. So does an answer that
- * is nested too deep, or has too many values; other malformed messages are left out.
+ * Returns the messages in untrusted JSON, of a list the first. A malformed answer becomes an error, so that no request
+ * waits for it, and so does one that is nested too deep. Other malformed messages are left out.
  */
 export function messagesIn(value: unknown): JSONRPCMessage[] {
   return (Array.isArray(value) ? value.slice(0, MAX_OF_LIST) : [value]).flatMap(messageIn);
@@ -75,14 +73,10 @@ export function messagesIn(value: unknown): JSONRPCMessage[] {
 
 function messageIn(value: unknown): JSONRPCMessage[] {
   if (!isObject(value)) return [];
-  const fault = hasTooManyValues(value)
-    ? `its answer has more than ${MAX_VALUES} values`
-    : isTooDeep(value)
-      ? `its answer is nested more than ${MAX_LEVELS} levels deep`
-      : null;
-  if (fault !== null) {
+  if (isTooDeep(value)) {
     const { id, method } = value;
-    return isId(id) && method === undefined ? [lostAnswer(id, fault)] : [];
+    const isAnswer = isId(id) && method === undefined;
+    return isAnswer ? [lostAnswer(id, `its answer is nested more than ${MAX_LEVELS} levels deep`)] : [];
   }
   const { id, method, params, result, error } = withoutNulls(value) as Readonly<Record<string, unknown>>;
   const jsonrpc = '2.0' as const;
@@ -101,28 +95,12 @@ function messageIn(value: unknown): JSONRPCMessage[] {
   ];
 }
 
-function hasTooManyValues(message: object): boolean {
-  const waiting: object[] = [message];
-  let count = 0;
-  for (let item = waiting.pop(); item !== undefined; item = waiting.pop()) {
-    const values: readonly unknown[] = Array.isArray(item) ? item : Object.values(item);
-    count += values.length;
-    if (count > MAX_VALUES) return true;
-    for (const value of values) if (typeof value === 'object' && value !== null) waiting.push(value);
-  }
-  return false;
-}
-
 function isId(value: unknown): value is Id {
   return typeof value === 'string' || (typeof value === 'number' && Number.isSafeInteger(value));
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-export function sizeText(size: number): string {
-  return `its answer has ${size} bytes, and at most ${MAX_MESSAGE_BYTES} are read`;
 }
 
 /** Parses JSON; null if the text is not JSON. */
