@@ -27,6 +27,7 @@ const COPIES = [
     'src/http/body/byte-collector.ts',
     'src/http/body/json-extent.ts',
     'src/http/body/json-scanner.ts',
+    'src/http/server/last-request.ts',
   ].map((path) => [path, 'src/service-rules']),
 ];
 

@@ -1,14 +1,14 @@
 import { StreamableFile } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import type { Application, Response } from 'express';
-import { IncomingMessage, type ServerOptions, ServerResponse } from 'node:http';
+import { IncomingMessage, ServerResponse } from 'node:http';
 import { type DomainError, unavailable } from '../../core/errors/domain-error';
 import { JsonText } from '../../core/json/json-text';
 import type { Gate } from '../../core/concurrency/gate';
 import { leaveGates } from '../gates';
 import { onAnswerOver } from './response-end';
 import { SCIM_TYPE } from './scim-response';
-import { createHttpServer, TURN } from '../server/http-server';
+import { createHttpServer, type MessageClasses, TURN } from '../server/http-server';
 import { isCurrentCopy } from '../request/precondition';
 import type { ServiceRequest } from '../request/service-request';
 
@@ -132,9 +132,7 @@ function withRecordHeaders(answer: unknown, request: ServiceRequest, response: R
  * Classes whose requests and responses are an Express application's own from the start. Express would change the
  * prototype of each one on arrival, which defeats V8's shared shapes: most of what Express costs.
  */
-export function messageClasses(
-  application: Application,
-): Required<Pick<ServerOptions, 'IncomingMessage' | 'ServerResponse'>> {
+export function messageClasses(application: Application): MessageClasses {
   class ExpressRequest extends IncomingMessage {}
   class ExpressResponse<Request extends IncomingMessage> extends ServerResponse<Request> {}
   // Documented for extending Express's API, but missing from its types.

@@ -1,9 +1,10 @@
 import { AsyncResource } from 'node:async_hooks';
-import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http';
+import { createServer, IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { countedClient, unmapAddress } from '../../core/values/ip-address';
 import type { ServiceRequest } from '../request/service-request';
+import { readNoneAfterEnd } from './last-request';
 
 const OPTIONS: ServerOptions = {
   /** Milliseconds a client may take to send the head of a request, from the first byte or the connection on. */
@@ -39,8 +40,17 @@ export const TURN = 'turn';
  */
 export const OVER = 'over';
 
+/** The classes of a server's messages, which no other server has. */
+export interface MessageClasses {
+  readonly IncomingMessage: typeof IncomingMessage;
+  readonly ServerResponse?: typeof ServerResponse;
+}
+
 /** Makes a server that limits how long its clients may take. It serves their requests through its event `TURN`. */
-export function createHttpServer(classes: Pick<ServerOptions, 'IncomingMessage' | 'ServerResponse'> = {}): Server {
+export function createHttpServer(
+  classes: MessageClasses = { IncomingMessage: class extends IncomingMessage {} },
+): Server {
+  readNoneAfterEnd(classes.IncomingMessage);
   const server = createServer({ ...OPTIONS, ...classes });
   server.maxHeadersCount = MAX_HEADERS;
   server.setTimeout(STALLED_TIMEOUT_MS, endStalled);
@@ -100,12 +110,6 @@ const turnsOf = new WeakMap<Duplex, Turns>();
  */
 function inTurn(serve: Serve): Serve {
   return (request, response) => {
-    // All requests of one packet come here, also after the connection was ended for too many of them.
-    if (request.socket.destroyed) {
-      // Node.js would end each with an error, and spend most of the time on the text of its stack.
-      request.destroy();
-      return;
-    }
     const turns = turnsOf.get(request.socket);
     const previous = turns?.latest;
     if (turns === undefined) turnsOf.set(request.socket, { latest: response, waiting: 0 });

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
+import { createServer, IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -7,6 +7,7 @@ import { ConnectionBound } from './connection-bound.js';
 import { resetConnection } from './reset-connection.js';
 import type { TlsFiles } from './tls-files.js';
 import { Refusal, refusalResponse } from '../calls/refusal.js';
+import { readNoneAfterEnd } from '../../service-rules/last-request.js';
 
 const OPTIONS = {
   /** Milliseconds a client may take to send the head of a request. */
@@ -59,20 +60,17 @@ interface OpenExchange {
 
 /** A server that limits how long and how much its clients may send, and answers what is no HTTP in the gateway's shape. */
 export function createListener(serve: Serve, tls: TlsFiles | null): Server {
+  class ClientRequest extends IncomingMessage {}
+  readNoneAfterEnd(ClientRequest);
+  const options = { ...OPTIONS, IncomingMessage: ClientRequest };
   const server =
     tls === null
-      ? createServer(OPTIONS)
-      : createSecureServer({ ...OPTIONS, ...tls, handshakeTimeout: OPTIONS.headersTimeout });
+      ? createServer(options)
+      : createSecureServer({ ...options, ...tls, handshakeTimeout: OPTIONS.headersTimeout });
   server.maxHeadersCount = 0;
   server.setTimeout(STALLED_TIMEOUT_MS, endStalled);
   new ConnectionBound(server, isServing, MAX_CONNECTIONS);
   const take = (request: IncomingMessage, response: ServerResponse, isWaiting: boolean): void => {
-    // All requests of one packet come here, also after the connection was ended for too many of them.
-    if (request.socket.destroyed) {
-      // Node.js would end each with an error, and spend most of the time on the text of its stack.
-      request.destroy();
-      return;
-    }
     const before = [...(open.get(request.socket) ?? [])];
     if (isCrowded(before)) {
       request.socket.destroy();

@@ -1,6 +1,7 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { readNoneAfterEnd } from '../../service-rules/last-request.js';
 import { ConnectionBound } from '../listener/connection-bound.js';
 
 /** Upper bounds in seconds. */
@@ -84,7 +85,9 @@ export class GatewayMetrics {
       served.add(request.socket);
       void this.answer(request, response);
     };
-    const server = createServer(SERVER_OPTIONS, take);
+    class MetricsRequest extends IncomingMessage {}
+    readNoneAfterEnd(MetricsRequest);
+    const server = createServer({ ...SERVER_OPTIONS, IncomingMessage: MetricsRequest }, take);
     // An unknown expectation may be ignored.
     server.on('checkExpectation', take);
     server.setTimeout(STALLED_TIMEOUT_MS);
