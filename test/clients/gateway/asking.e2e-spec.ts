@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { until } from '../../faults/support/watch';
 import { issueKey } from '../../support/application/factories';
+import { send } from '../../support/application/send';
 import { openDoor, type ServiceDoor } from './service-door';
 import {
   bearer,
@@ -70,6 +71,19 @@ describe('What the gateway asks its service', () => {
       expect([status, error?.reason, error?.executionId]).toEqual([403, reason, undefined]);
       expect(upstream.below(`/${kind}/`)).toHaveLength(0);
       expect(await stage.executions(`&resourceId=${kind}/1`)).toEqual([]);
+    });
+
+    it('leaves a record where it is allowed only because the agent is observed', async () => {
+      const observe = async (observeUntil: string | null): Promise<number> =>
+        (await send(stage.app, 'PATCH', `/api/v1/agents/${stage.agentId}`, { body: { observeUntil } })).status;
+      expect(await observe(new Date(Date.now() + 600_000).toISOString())).toBe(200);
+      const paths = ['forbidden/observed', 'looked/observed'];
+      for (const path of paths) expect((await gateway.call(`/vendor/${path}`)).status).toBe(200);
+      expect(await observe(null)).toBe(200);
+      const records = await stage.executions();
+      const [record, ...others] = records.filter(({ resourceId }) => paths.includes(resourceId));
+      expect([record, others]).toMatchObject([{ resourceId: 'forbidden/observed', via: 'vendor', observed: true }, []]);
+      expect((await stage.ended(String(record?.id))).outcome).toBe('executed');
     });
   });
 

@@ -13,7 +13,7 @@ import type { Reports } from './reports.js';
 /** A request that may be sent once, and only now. */
 export interface AuthorisedRequest {
   readonly exchange: ClientExchange;
-  /** Null for a route that is only evaluated. */
+  /** Null for a request that is only evaluated. */
   readonly execution: Execution | null;
   readonly request: UpstreamRequest;
   readonly client: UpstreamClient;

@@ -14,10 +14,13 @@ export interface Question {
   readonly run?: string;
 }
 
-/** @throws Refusal 403 unless the policies allow it without an approval */
-export async function requireAllowed(service: CallerService, question: Question): Promise<void> {
-  const { effect, reason, policies, grantId } = await service.evaluate(question);
-  if (effect === 'allow' && grantId === undefined) return;
+/**
+ * Returns true if it is allowed only because the agent is observed: then it has to be recorded.
+ * @throws Refusal 403 unless it is allowed without an approval
+ */
+export async function requireAllowed(service: CallerService, question: Question): Promise<boolean> {
+  const { effect, reason, policies, grantId, observed = false } = await service.evaluate(question);
+  if (effect === 'allow' && grantId === undefined) return observed;
   const names = policies.map(({ name, version }) => `${name} ${version}`).join(', ');
   const by = names === '' ? '' : ` by the policy ${names}`;
   if (effect === 'require_approval' || grantId !== undefined) {

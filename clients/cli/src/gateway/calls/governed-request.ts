@@ -129,7 +129,7 @@ async function run(toRun: ActionToRun): Promise<void> {
   });
 }
 
-/** The execution that may be sent; null for a route that is only evaluated. @throws Refusal */
+/** The execution that may be sent; null if the request is only evaluated. @throws Refusal */
 async function permit({ request, parts, ask, action }: ActionToRun, stopped: AbortSignal): Promise<Execution | null> {
   const { service, caller, upstream, exchange, search } = request;
   const { onBehalfOf, run: name, idempotencyKey, repeat } = ask;
@@ -142,10 +142,7 @@ async function permit({ request, parts, ask, action }: ActionToRun, stopped: Abo
     ...(onBehalfOf !== null && { onBehalfOf: { subject: onBehalfOf } }),
     ...(name !== null && { run: name }),
   };
-  if (!action.route.isRecorded) {
-    await requireAllowed(service, { agent: caller.agentId, ...body });
-    return null;
-  }
+  if (!action.route.isRecorded && !(await requireAllowed(service, { agent: caller.agentId, ...body }))) return null;
   const via = upstream.config.name;
   const [path = ''] = search.target.split('?', 1);
   const { method = '' } = exchange.request;
