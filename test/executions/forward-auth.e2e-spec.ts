@@ -242,6 +242,19 @@ describe('Forward auth', () => {
     expect((await to(`${HOST}/v1/a`, 'GET', '/forward-auth?record=all')).status).toBe(400);
   });
 
+  it('records what is let through only because the agent is observed', async () => {
+    const path = '/forward-auth?record=writes';
+    const observe = async (observeUntil: string | null): Promise<number> =>
+      (await send(stage.app, 'PATCH', `/api/v1/agents/${stage.bot}`, { body: { observeUntil } })).status;
+    expect(await observe(new Date(Date.now() + 600_000).toISOString())).toBe(200);
+    const before = await executions();
+    const { status, headers } = await to(`${HOST}/v2`, 'GET', path);
+    expect([status, headers.get('x-execution-id')]).toEqual([200, expect.any(String)]);
+    expect((await to(`${HOST}/v1/a`, 'GET', path)).headers.get('x-execution-id')).toBeUndefined();
+    expect(await executions()).toBe(before + 1);
+    expect(await observe(null)).toBe(200);
+  });
+
   it('is for callers that are bound to an agent and may execute, and tells gateways why not', async () => {
     const { secret: unbound } = await issueKey(stage.app, { scopes: ['execute'] });
     const { secret: reader, id } = await issueKey(stage.app, { scopes: ['read'], agentId: stage.bot });

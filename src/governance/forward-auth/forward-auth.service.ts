@@ -51,9 +51,8 @@ export class ForwardAuthService {
       resourceId: url,
       parameters: query === null ? {} : { query },
     };
-    if (!writesOnly || !READS.has(method)) return (await this.executed(caller, agentId, action)).id;
-    await this.evaluated(caller, agentId, action);
-    return null;
+    const isEvaluated = writesOnly && READS.has(method) && !(await this.isOnlyObserved(caller, agentId, action));
+    return isEvaluated ? null : (await this.executed(caller, agentId, action)).id;
   }
 
   /** Executes the action. Repeats if an equal request has used the approval meanwhile, or the approval has expired. */
@@ -76,9 +75,10 @@ export class ForwardAuthService {
   }
 
   /**
-   * Evaluates the action. Grants do not count: an evaluation uses none of them, so a single use would last for ever.
+   * Evaluates the action, and resolves with true if it is allowed only because the agent is observed: then it has to be
+   * recorded. Grants do not count: an evaluation uses none of them, so a single use would last for ever.
    */
-  private async evaluated(caller: Caller, agent: string, action: ForwardedAction): Promise<void> {
+  private async isOnlyObserved(caller: Caller, agent: string, action: ForwardedAction): Promise<boolean> {
     const question = { who: { agent, field: 'agent' }, ...action };
     const questions = await this.secrets.redactQuestions([question], 'query.record');
     const { answers } = await this.evaluations.check({
@@ -88,6 +88,7 @@ export class ForwardAuthService {
       answers: (checker) => answersTo(questions, checker),
     });
     answers.forEach(requireAllowed);
+    return answers.some(({ observed }) => observed === true);
   }
 }
 
