@@ -18,6 +18,9 @@ import type * as ClientMessage from '../../../clients/cli/src/gateway/mcp/client
 import type * as SessionlessModule from '../../../clients/cli/src/gateway/mcp/sessionless.js' with {
   'resolution-mode': 'import',
 };
+import type * as SessionsModule from '../../../clients/cli/src/gateway/mcp/sessions.js' with {
+  'resolution-mode': 'import',
+};
 import type * as BodyParameter from '../../../clients/cli/src/gateway/request/body-parameter.js' with {
   'resolution-mode': 'import',
 };
@@ -71,6 +74,7 @@ export interface GatewayModules {
   readonly 'listener/http-listener': typeof HttpListener;
   readonly 'mcp/client-message': typeof ClientMessage;
   readonly 'mcp/sessionless': typeof SessionlessModule;
+  readonly 'mcp/sessions': typeof SessionsModule;
   readonly 'request/body-parameter': typeof BodyParameter;
   readonly 'request/content-type': typeof ContentType;
   readonly 'request/turns': typeof Turns;

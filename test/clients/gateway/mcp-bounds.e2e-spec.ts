@@ -1,9 +1,10 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
+import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { createAgent, issueKey } from '../../support/application/factories';
 import { run } from '../../support/processes/shell';
-import { GOV, textOf } from '../mcp/mcp-clients';
+import { CLI, GOV, textOf } from '../mcp/mcp-clients';
 import { loadGatewayModule } from './gateway-modules';
 import { connectClient, type McpUpstreamProcess, startMcpUpstream } from './mcp-stage';
 import {
@@ -59,6 +60,7 @@ describe('The bounds of an MCP upstream', () => {
     const shop = { mcp: upstream.url, credentials: [VENDOR_CREDENTIAL] };
     gateway = await startGateway(stage, {
       shop,
+      full: shop,
       pinned: { ...shop, lock: 'mcp.lock' },
       fewer: { ...shop, lock: 'fewer.lock' },
       hasty: { ...shop, mcp: `${silent.url}/mcp`, timeout: 'PT2S' },
@@ -76,10 +78,16 @@ describe('The bounds of an MCP upstream', () => {
   const actingFor = (key: string | undefined, index: number): Record<string, string> => {
     return { ...bearer(String(key)), 'Governance-On-Behalf-Of': `user:${index}` };
   };
+  const ping = async (headers: Readonly<Record<string, string>>, sessionId: string): Promise<number> => {
+    const accepting = { ...headers, 'Mcp-Session-Id': sessionId, Accept: 'application/json, text/event-stream' };
+    const json = { jsonrpc: '2.0', id: 1, method: 'ping' };
+    return (await gateway.call('/full/mcp', { json, headers: accepting })).status;
+  };
   const initialize = async (
     headers: Readonly<Record<string, string>>,
+    name = 'shop',
   ): Promise<{ status: number; sessionId: string }> => {
-    const response = await fetch(`${gateway.url}/shop/mcp`, {
+    const response = await fetch(`${gateway.url}/${name}/mcp`, {
       method: 'POST',
       headers: { Accept: 'application/json, text/event-stream', 'Content-Type': 'application/json', ...headers },
       body: JSON.stringify(INITIALIZE),
@@ -100,17 +108,50 @@ describe('The bounds of an MCP upstream', () => {
     expect((await initialize(actingFor(keys[1], 0))).status).toBe(200);
   });
 
-  it('are 200 sessions: one more is 503, unless its owner has ten, or its agent a hundred', async () => {
-    for (const key of keys.slice(0, 2))
-      for (let index = 0; index < SESSIONS_OF_ONE_AGENT / SESSIONS_OF_ONE_OWNER; index += 1) {
+  it('are 200 sessions: one more ends the longest idle one of the agent that has most', async () => {
+    const fill = async (key: string | undefined, others: number): Promise<void> => {
+      for (let index = 1; index <= others / SESSIONS_OF_ONE_OWNER; index += 1) {
         const headers = actingFor(key, index);
-        await Promise.all(Array.from({ length: SESSIONS_OF_ONE_OWNER }, () => initialize(headers)));
+        await Promise.all(Array.from({ length: SESSIONS_OF_ONE_OWNER }, () => initialize(headers, 'full')));
       }
-    const [, , third] = keys;
-    expect((await initialize(actingFor(third, 0))).status).toBe(503);
-    expect((await initialize(actingFor(keys[0], 0))).status).toBe(200);
-    expect((await initialize(actingFor(keys[1], 99))).status).toBe(200);
-    expect((await initialize(actingFor(third, 0))).status).toBe(503);
+    };
+    const [one, two, three] = keys;
+    const spared = await initialize(actingFor(two, 0), 'full');
+    const idle = await initialize(actingFor(one, 0), 'full');
+    for (const key of [one, two]) await fill(key, SESSIONS_OF_ONE_AGENT - SESSIONS_OF_ONE_OWNER);
+    // One gets a hundred, two 99, and three the last one.
+    for (let count = 1; count < SESSIONS_OF_ONE_OWNER; count += 1) await initialize(actingFor(one, 0), 'full');
+    for (let count = 2; count < SESSIONS_OF_ONE_OWNER; count += 1) await initialize(actingFor(two, 0), 'full');
+    for (const _ of ['200th', '201st']) expect((await initialize(actingFor(three, 0), 'full')).status).toBe(200);
+    expect(await ping(actingFor(one, 0), idle.sessionId)).toBe(404);
+    expect(await ping(actingFor(two, 0), spared.sessionId)).toBe(200);
+  });
+
+  it('are 200 sessions: one more is 503 while all of them answer requests', async () => {
+    const { Sessions } = await loadGatewayModule('mcp/sessions');
+    const { McpServer } = createRequire(join(CLI, 'package.json'))('@modelcontextprotocol/server');
+    const sessions = new Sessions({ ofOneOwner: 2, ofOneAgent: 2, all: 2 });
+    const send = (agentId: string, message: object, sessionId?: string): Promise<Response> => {
+      const headers = {
+        Accept: 'application/json, text/event-stream',
+        'Content-Type': 'application/json',
+        ...(sessionId !== undefined && { 'Mcp-Session-Id': sessionId }),
+      };
+      const open = (): Promise<{ server: never; onEnd: () => void }> => {
+        const server = new McpServer({ name: 'slow', version: '1' }, { capabilities: { tools: {} } });
+        server.server.setRequestHandler('tools/list', () => new Promise(() => undefined));
+        return Promise.resolve({ server: server as never, onEnd: () => undefined });
+      };
+      const request = new Request('http://gateway/mcp', { method: 'POST', headers });
+      return sessions.answer({ request, message, agentId, owner: agentId, open });
+    };
+    for (const agentId of ['a', 'b']) {
+      const sessionId = String((await send(agentId, INITIALIZE)).headers.get('Mcp-Session-Id'));
+      await send(agentId, { jsonrpc: '2.0', id: 1, method: 'tools/list' }, sessionId);
+    }
+    expect((await send('c', INITIALIZE)).status).toBe(503);
+    expect(sessions.count).toBe(2);
+    await sessions.close();
   });
 
   it('are 1,000 levels of a message', async () => {

@@ -1,4 +1,5 @@
 import { unavailable } from '../calls/refusal.js';
+import { mostFirst } from './most-first.js';
 
 /** The connection of a caller that speaks the protocol without handshake. */
 export interface Sessionless {
@@ -27,6 +28,10 @@ interface Connection {
 }
 
 type Entry = readonly [string, Connection];
+
+function agentOf([, { agentId }]: Entry): string {
+  return agentId;
+}
 
 /** Keeps the connections of callers that speak the protocol without handshake, for their next requests. */
 export class SessionlessConnections {
@@ -72,7 +77,9 @@ export class SessionlessConnections {
     const own = this.entriesOf(agentId);
     const isFullForAgent = own.length >= this.bounds.ofOneAgent;
     if (!isFullForAgent && this.connections.size < this.bounds.all) return;
-    const idle = (isFullForAgent ? own : this.entriesOfMost()).find(([, { requests }]) => requests === 0);
+    const idle = (isFullForAgent ? own : mostFirst([...this.connections], agentOf)).find(
+      ([, { requests }]) => requests === 0,
+    );
     if (idle === undefined) throw unavailable('There are as many connections as there can be.');
     const [key, connection] = idle;
     this.connections.delete(key);
@@ -81,14 +88,6 @@ export class SessionlessConnections {
 
   private entriesOf(agentId: string): Entry[] {
     return [...this.connections].filter(([, connection]) => connection.agentId === agentId);
-  }
-
-  /** The connections of all agents: those of the agent that has most come first, and then the longest idle ones. */
-  private entriesOfMost(): Entry[] {
-    const counts = new Map<string, number>();
-    for (const { agentId } of this.connections.values()) counts.set(agentId, (counts.get(agentId) ?? 0) + 1);
-    const countOf = ([, { agentId }]: Entry): number => counts.get(agentId) ?? 0;
-    return [...this.connections].sort((left, right) => countOf(right) - countOf(left));
   }
 }
 

@@ -5,6 +5,7 @@ import {
 } from '@modelcontextprotocol/server';
 import { randomUUID } from 'node:crypto';
 import { cancelledIdsIn, requestIdsIn } from './client-message.js';
+import { mostFirst } from './most-first.js';
 
 /** A request of a client, in its session or to begin one. */
 export interface SessionRequest {
@@ -63,8 +64,7 @@ export class Sessions {
     const id = request.headers.get('Mcp-Session-Id');
     if (id !== null) return this.continueSession(id, call);
     if (!isInitializeRequest(message)) return jsonRpcRefusal(400, SERVER_ERROR, 'A session begins with initialize.');
-    if (this.isFull(call)) return jsonRpcRefusal(503, SERVER_ERROR, 'There are as many sessions as there can be.');
-    if (this.hasAllOf(agentId)) this.endLongestIdle(this.sessionsOf({ agentId }));
+    if (!this.makeRoom(call)) return jsonRpcRefusal(503, SERVER_ERROR, 'There are as many sessions as there can be.');
     this.starting.push(agentId);
     try {
       return await this.begin(call);
@@ -124,10 +124,17 @@ export class Sessions {
     return response;
   }
 
-  /** True if one more session would exceed the bound, and no session of the owner or its agent could end for it. */
-  private isFull({ agentId, owner }: SessionRequest): boolean {
-    const hasAll = this.hasAllOf(agentId) || this.sessionsOf({ owner }).length >= this.bounds.ofOneOwner;
-    return this.count >= this.bounds.all && !hasAll;
+  /** Ends a session for another one where there are as many as there can be. Returns false if none can end. */
+  private makeRoom({ agentId, owner }: SessionRequest): boolean {
+    if (this.hasAllOf(agentId)) {
+      this.endLongestIdle(this.sessionsOf({ agentId }));
+      return true;
+    }
+    // Where the owner has all of its own, one of these ends.
+    if (this.count < this.bounds.all || this.sessionsOf({ owner }).length >= this.bounds.ofOneOwner) return true;
+    const idle = mostFirst(this.sessionsOf({}), (session) => session.agentId).find(({ ids }) => ids.size === 0);
+    if (idle !== undefined) this.end(idle);
+    return idle !== undefined;
   }
 
   /** True if the agent has as many sessions as it may have, with those that begin. */
@@ -138,9 +145,12 @@ export class Sessions {
 
   private endLongestIdle(sessions: readonly Session[]): void {
     const session = sessions.find(({ ids }) => ids.size === 0) ?? sessions[0];
-    if (session === undefined) return;
-    this.sessions.delete(session.transport.sessionId ?? '');
-    void session.server.close();
+    if (session !== undefined) this.end(session);
+  }
+
+  private end({ transport, server }: Session): void {
+    this.sessions.delete(transport.sessionId ?? '');
+    void server.close();
   }
 
   private sessionsOf(one: Partial<Pick<Session, 'agentId' | 'owner'>>): Session[] {
