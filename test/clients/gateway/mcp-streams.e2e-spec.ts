@@ -24,6 +24,8 @@ interface Listener {
   readonly agentId: string;
   readonly keyId: string;
   readonly response: Response;
+  /** Begins the same stream once more. */
+  readonly again: () => Promise<Response>;
 }
 
 describe('A stream of MCP events at the gateway', () => {
@@ -56,10 +58,9 @@ describe('A stream of MCP events at the gateway', () => {
         'Mcp-Method': LISTEN.method,
         'Content-Type': 'application/json',
       };
-      const response = await fetch(url, {
-        ...{ method: 'POST', headers: { ...headers, ...modern }, body: JSON.stringify(LISTEN) },
-      });
-      return { agentId, keyId, response };
+      const again = (): Promise<Response> =>
+        fetch(url, { method: 'POST', headers: { ...headers, ...modern }, body: JSON.stringify(LISTEN) });
+      return { agentId, keyId, response: await again(), again };
     }
     const params = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name, version: '1' } };
     const begun = await fetch(url, {
@@ -69,7 +70,8 @@ describe('A stream of MCP events at the gateway', () => {
     });
     await begun.text();
     const session = { 'Mcp-Session-Id': String(begun.headers.get('mcp-session-id')) };
-    return { agentId, keyId, response: await fetch(url, { headers: { ...headers, ...session } }) };
+    const again = (): Promise<Response> => fetch(url, { headers: { ...headers, ...session } });
+    return { agentId, keyId, response: await again(), again };
   }
 
   const ENDS: readonly (readonly [string, (listener: Listener) => readonly [string, object]])[] = [
@@ -92,6 +94,21 @@ describe('A stream of MCP events at the gateway', () => {
       const [path, body] = request(listener);
       expect((await send(stage.app, 'POST', `/api/v1/${path}`, { body })).status).toBeLessThan(300);
       expect(await ended).toBe('reset');
+    });
+
+    it('does not begin again while its agent is stopped', async () => {
+      const listener = await listen(`again ${era}`, era);
+      const body = { agentId: listener.agentId, reason: 'a test' };
+      const { id } = (await send(stage.app, 'POST', '/api/v1/stops', { body })).body;
+      await expect(listener.response.text()).rejects.toThrow();
+      const refused = await listener.again();
+      expect([refused.status, await refused.json()]).toMatchObject([403, { error: { reason: 'stopped' } }]);
+      expect((await send(stage.app, 'POST', `/api/v1/stops/${id}/lift`, { body: { reason: 'a test' } })).status).toBe(
+        200,
+      );
+      const begun = await listener.again();
+      expect(begun.status).toBe(200);
+      await begun.body?.cancel();
     });
   });
 
