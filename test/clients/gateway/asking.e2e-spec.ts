@@ -278,8 +278,12 @@ describe('What the gateway asks its service', () => {
     gateway.process.kill('SIGHUP');
     await sleep(50);
     writeFileSync(gateway.file, text);
-    gateway.process.kill('SIGHUP');
-    await until('both files were read', () => readings() === before + 2);
+    const ask = (): void => void gateway.process.kill('SIGHUP');
+    ask();
+    // A busy machine passes two equal signals on as one.
+    const again = setInterval(ask, 2_000);
+    await until('both files were read', () => readings() >= before + 2);
+    clearInterval(again);
     expect((await gateway.call('/vendor/looked/1')).status).toBe(200);
   });
 });
