@@ -1,5 +1,6 @@
 import { canonicalJson } from '../canonical-json.mjs';
 import { isErased } from '../entry-check.mjs';
+import { scopesOfChange } from './change-scopes.mjs';
 import { isEmergency, needsTwoReviews } from './changes.mjs';
 import { OF_TEAMS } from './made-requests.mjs';
 import { OPERATOR } from './narration.mjs';
@@ -110,10 +111,11 @@ export class ChangeLog {
     const expected = isProposers ? state.proposedBy : approverId;
     const key = keys.get(actor.id, timestamp);
     const isByOwner = key !== undefined && key.agentId === expected;
-    if (isByOwner && action === 'decision.proposed' && isEmergency(state) && !key.scopes.has('admin'))
-      return [`the key ${actor.id}, which broke the glass, had not the scope admin`];
-    if (isByOwner) return [];
-    return [`the key ${actor.id} is no key in force that is bound to ${expected ?? 'nobody'}`];
+    if (!isByOwner) return [`the key ${actor.id} is no key in force that is bound to ${expected ?? 'nobody'}`];
+    if (action !== 'decision.proposed') return [];
+    const missing = scopesOfChange(state, this.history.madeEntries).find((scope) => !key.scopes.has(scope));
+    const deed = isEmergency(state) ? 'broke the glass' : 'proposed the change';
+    return missing === undefined ? [] : [`the key ${actor.id}, which ${deed}, had not the scope ${missing}`];
   }
 
   /**

@@ -1,5 +1,6 @@
 import { isErased } from '../entry-check.mjs';
 import { approvalsOf, milliseconds } from '../evaluation/requirement.mjs';
+import { isOfProposer, scopesOfChange } from './change-scopes.mjs';
 import { expectRequest } from './made-requests.mjs';
 import { madeText } from './made-text.mjs';
 import { agentText, countText, OPERATOR, requirementText, senderText } from './narration.mjs';
@@ -101,6 +102,7 @@ export function recomputeProposal(entry, history, report) {
   if (!CALLERS.includes(audit.actor.type)) report.differ(`nobody proposes a change as ${String(audit.actor.type)}`);
   if (audit.actor.id === OPERATOR) report.expect('the agent of the operator’s key', proposedBy, null);
   const sender = senderText(audit.actor);
+  if (audit.actor.type === 'token') expectTokens(state, sender, history, report);
   const who = proposer === undefined ? `The holder of ${sender}` : `${agentText(proposer)}, with ${sender},`;
   const request = `${summary} The request was ${change.method} ${change.path}, with a body of the hash ${change.bodyHash}.`;
   if (isReview) {
@@ -116,6 +118,19 @@ export function recomputeProposal(entry, history, report) {
   }
   report.say(`${who} proposed a change: ${request}`);
   expectApprovers(state, proposer?.['kind'] === 'human', report);
+}
+
+/**
+ * Checks a change that a token has proposed: every token acts as an agent, and none has `admin`.
+ * @param {Json} decision
+ * @param {string} sender
+ * @param {History} history
+ * @param {Report} report
+ */
+function expectTokens(decision, sender, history, report) {
+  if (decision['proposedBy'] === null) report.differ(`${sender} acts as an agent, and no agent proposed it`);
+  if (scopesOfChange(decision, history.madeEntries).includes('admin'))
+    report.differ(`${sender} has not the scope admin, which the change needs`);
 }
 
 /**
@@ -262,6 +277,7 @@ export function recomputeMade(entry, history, report) {
   const isReview = isEmergency(decision);
   report.expect('details.changeId', audit.details.changeId, isReview ? undefined : decision.id);
   report.expect('details.breakGlass', audit.details.breakGlass, isReview ? true : undefined);
+  if (isOfProposer(entry, decision)) report.differ(`${subjectId} acts as the caller who proposed the change of it`);
   if (isReview && !WITH_REASON.includes(action)) report.expect('the reason', audit.reason, decision.description);
   return report.say(`By this change: ${madeText(entry)}`);
 }

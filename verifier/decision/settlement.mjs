@@ -212,6 +212,9 @@ function decisionEscalated({ entry: { state, audit, timestamp }, before, report 
 function decisionCancelled({ entry: { state, timestamp, audit }, before, report }) {
   expectUnresolved(before, report);
   if (isEmergency(state)) report.differ('nobody cancels the review of an emergency');
+  const { type, id } = audit.actor;
+  if (state.change !== undefined && type === 'token' && !(state.actor?.type === type && state.actor.id === id))
+    report.differ(`${senderText(audit.actor)} cancels no change of another caller`);
   report.expect('the status', [state.status, state.resolvedAt], ['cancelled', timestamp]);
   report.say(
     `The decision was cancelled${audit.reason === null ? '' : `, for the reason ${JSON.stringify(audit.reason)}`}.`,
