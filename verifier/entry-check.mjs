@@ -1,5 +1,6 @@
 import { hashOf } from './canonical-json.mjs';
 import { ACTOR, AUDIT, DETAILS, formOf, SEALED, SHARED, UNSEALED, VERSIONS } from './hashed-forms.mjs';
+import { keyFaults } from './key-kinds.mjs';
 import { subjectFaults } from './record-actions.mjs';
 import { timeFaults } from './times.mjs';
 
@@ -28,6 +29,7 @@ export function entryFaults(entry) {
     ...auditFaults(audit, entry),
     ...stateFaults(state, entry),
     ...subjectFaults(entry),
+    ...(isObject(state) ? keyFaults(entry, state) : []),
     ...timeFaults(entry, isObject(state) ? state : null),
     ...(hash === hashOf(only(entry, SEALED)) ? [] : ['hash does not match the entry']),
   ];

@@ -255,6 +255,23 @@ describe('The verifier, on senders whom the holder of the signing key made up', 
     expect(output).toMatch(/\n(?:DIFFERS|INVALID): .*\n$/);
   });
 
+  it.each<[string, scopes: string[], members: object]>([
+    ['a key has the scope report beside others', ['execute', 'report'], {}],
+    ['a key with the scope report is bound', ['report'], {}],
+    ['a key with the scope directory is bound', ['directory'], {}],
+    ['a key with the scope admin is bound', ['execute', 'admin'], {}],
+    ['the key of a team is bound', ['execute'], { team: 'support' }],
+    ['the key of a team has a scope that no team has', ['execute', 'audit'], { team: 'support', agentId: null }],
+  ])('finds that %s', async (fault, scopes, members) => {
+    const output = await forged('lookup', (entries) => {
+      const { state } = keyOf(withScopes(() => stage.bot.id, scopes)(entries), stage.bot.id);
+      Object.assign(state, members);
+      return entries;
+    });
+    expect(output).toContain(`: ${fault}\n`);
+    expect(output).toMatch(/\nINVALID: .*\n$/);
+  });
+
   it('recomputes a review that its reviewer sent with Slack', async () => {
     const output = await forged('question', (entries) =>
       sendAs(entries, 'question', { type: 'slack', id: SLACK_ID }, REVIEW),
