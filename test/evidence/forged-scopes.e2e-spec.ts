@@ -1,11 +1,12 @@
 import { approvedChange, changeHeader, newPolicy, startChanges } from '../changes/support';
-import { createAgent } from '../support/application/factories';
+import { createAgent, issueKey } from '../support/application/factories';
+import type { TestApp } from '../support/application/create-test-app';
 import { type Parsed, send } from '../support/application/send';
 import { stageOf } from '../support/application/stage';
 import { forgeLog } from './forged-log';
 import { decisionFileOf, keyAndLog, verifyFile } from './verified-file';
 
-type Subject = 'policy' | 'agent' | 'emergency' | 'withdrawn';
+type Subject = 'policy' | 'agent' | 'of the team' | 'emergency' | 'withdrawn';
 
 const API = '/api/v1';
 const TOKEN = { type: 'token', id: 'https://id.example#cyd' };
@@ -13,23 +14,32 @@ const PROPOSERS = ['decision.proposed', 'decision.change_made', 'decision.cancel
 
 describe('The verifier, on callers who could not make a change', () => {
   const stage = stageOf(async () => {
-    const prepare = (app: Parameters<typeof createAgent>[0]): Promise<unknown> => createAgent(app, { name: 'robot' });
+    const keys: string[] = [];
+    const prepare = async (app: TestApp): Promise<void> => {
+      await createAgent(app, { name: 'robot' });
+      await createAgent(app, { name: 'clerk', team: 'support', roles: ['finance', 'support.tier1'] });
+      keys.push((await issueKey(app, { name: 'team', team: 'support', scopes: ['agents', 'policies'] })).secret);
+    };
     const { app, ada, ben, cyd } = await startChanges({}, { prepare });
-    const make = async (method: string, path: string, body: object): Promise<string> => {
-      const id = await approvedChange(app, [method, path, { key: cyd.key, body }], [ada]);
-      expect((await send(app, method, path, { key: cyd.key, body, ...changeHeader(id) })).status).toBeLessThan(300);
+    const make = async (method: string, path: string, body: object, key = cyd.key): Promise<string> => {
+      const approvers = key === cyd.key ? [ada] : [ada, ben];
+      const id = await approvedChange(app, [method, path, { key, body }], approvers);
+      expect((await send(app, method, path, { key, body, ...changeHeader(id) })).status).toBeLessThan(300);
       return id;
     };
     const policy = await make('POST', `${API}/policies`, newPolicy());
     const agent = await make('PATCH', `${API}/agents/robot`, { roles: ['singer'] });
+    const ofTeam = await make('PATCH', `${API}/agents/clerk`, { roles: ['finance', 'support.tier2'] }, keys[0]);
     const { body } = await send(app, 'POST', `${API}/policies`, { key: cyd.key, body: newPolicy() });
     const path = `${API}/decisions/${body.id}/cancel`;
     expect((await send(app, 'POST', path, { key: cyd.key, body: { reason: 'No.' } })).status).toBe(200);
     const headers = { 'Break-Glass': encodeURIComponent('Everybody is away') };
     expect((await send(app, 'POST', `${API}/policies`, { headers, body: newPolicy() })).status).toBe(201);
     const { body: open } = await send(app, 'GET', `${API}/decisions?type=change_review`);
-    const ids: Record<Subject, string> = { policy, agent, emergency: open.data[0].id, withdrawn: body.id };
-    return { ids, app, ben, cyd, ...(await keyAndLog(app)) };
+    const ids: Record<Subject, string> = {
+      ...{ policy, agent, 'of the team': ofTeam, emergency: open.data[0].id, withdrawn: body.id },
+    };
+    return { ids, app, cyd, ...(await keyAndLog(app)) };
   });
 
   async function verifyForged(subject: Subject, change: (entries: Parsed[], id: string) => void): Promise<string> {
@@ -44,9 +54,10 @@ describe('The verifier, on callers who could not make a change', () => {
   it.each<[Subject, string]>([
     ['policy', 'made'],
     ['agent', 'made'],
+    ['of the team', 'made'],
     ['emergency', 'proposed'],
     ['withdrawn', 'cancelled'],
-  ])('recomputes that of the %s as it was', async (subject, outcome) => {
+  ])('recomputes that (%s) as it was', async (subject, outcome) => {
     expect(await verifyForged(subject, () => undefined)).toMatch(new RegExp(`\nRECOMPUTED: ${outcome} as recorded\n$`));
   });
 
@@ -54,7 +65,7 @@ describe('The verifier, on callers who could not make a change', () => {
     ['policy', ['read', 'agents'], 'policies'],
     ['withdrawn', ['read'], 'policies'],
     ['agent', ['read', 'policies'], 'agents'],
-  ])('finds that the key which proposed that of the %s had only %s', async (subject, scopes, missing) => {
+  ])('finds that the key which proposed that (%s) had only %s', async (subject, scopes, missing) => {
     const output = await verifyForged(subject, (entries) => {
       const key = entries.find(({ action, state }) => action === 'api_key.created' && state.agentId === stage.cyd.id);
       Object.assign(key?.['state'], { scopes });
@@ -92,6 +103,26 @@ describe('The verifier, on callers who could not make a change', () => {
         for (const { subjectId, state } of entries) if (subjectId === id) state.proposedBy = robotId;
       },
       'acts as the caller who proposed the change of it',
+    ],
+    [
+      'changed an agent of no team with the key of a team',
+      'of the team',
+      (entries) => {
+        for (const { subjectType, state } of entries) if (subjectType === 'agent') delete state.team;
+      },
+      'is of the team support, and agt_',
+    ],
+    [
+      'gave a role of no team with the key of a team',
+      'of the team',
+      (entries) => entries.findLast(({ action }) => action === 'agent.updated')?.['state'].roles.push('board'),
+      'of the team support changed the role board',
+    ],
+    [
+      'took a role of no team with the key of a team',
+      'of the team',
+      (entries) => entries.findLast(({ action }) => action === 'agent.updated')?.['state'].roles.shift(),
+      'of the team support changed the role finance',
     ],
     [
       'broke the glass with a token',

@@ -79,6 +79,7 @@ export class ChangeLog {
       ...this.#timeFaults(entry),
       ...this.#emergencyFaults(entry, log),
       ...this.#teamFaults(entry, log.keys),
+      ...this.#reachFaults(entry, log),
     ];
   }
 
@@ -95,6 +96,26 @@ export class ChangeLog {
     const bodyTeam = body === undefined ? (state.team ?? null) : (body['team'] ?? null);
     const [team, expected] = [state.team ?? null, keyTeam ?? bodyTeam];
     return team === expected ? [] : [`the team is recorded as ${team}, and by the key and the body it is ${expected}`];
+  }
+
+  /**
+   * Finds what a key of a team does not write: records of another team, and roles that are not the team's.
+   * @param {Json} entry
+   * @param {{ keys: import('./key-registry.mjs').KeyRegistry, agents: ReadonlyMap<string, Json> }} log
+   */
+  #reachFaults(entry, { keys, agents }) {
+    const { subjectId, audit, state, timestamp } = entry;
+    const team = keys.get(audit.actor.id, timestamp)?.team ?? null;
+    if (!this.history.isMade(entry) || !state || team === null) return [];
+    const [before, after] = [agents.get(subjectId)?.['roles'] ?? [], state.roles ?? []];
+    const changed = [...before, ...after].filter((role) => !before.includes(role) || !after.includes(role));
+    const foreign = changed.find((role) => !String(role).startsWith(`${team}.`));
+    return [
+      ...((state.team ?? null) === team
+        ? []
+        : [`the key ${audit.actor.id} is of the team ${team}, and ${subjectId} is not`]),
+      ...(foreign === undefined ? [] : [`the key ${audit.actor.id} of the team ${team} changed the role ${foreign}`]),
+    ];
   }
 
   /**

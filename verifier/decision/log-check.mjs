@@ -121,6 +121,7 @@ export class LogCheck {
       ...states('decision').map(({ proposedBy }) => proposedBy),
       ...states('delegation').flatMap(({ agentId, to }) => [agentId, to]),
       ...file.entries.filter((entry) => !isErased(entry)).map(personOf),
+      ...history.madeEntries.map(({ subjectId }) => subjectId),
     ]);
   }
 
