@@ -6,6 +6,7 @@ import { ErasedPairs } from './erased-pairs.mjs';
 import { ErasureSubjects } from './erasure-subjects.mjs';
 import { Erasures } from './erasures.mjs';
 import { TakenUses } from './limit-uses.mjs';
+import { Makings } from './makings.mjs';
 import { MerkleTree } from './merkle-tree.mjs';
 import { PolicyVersions } from './policy-versions.mjs';
 import { RecordStates } from './record-states.mjs';
@@ -26,6 +27,7 @@ export class Chain {
   #revisions = new AgentRevisions();
   #states = new RecordStates();
   #versions = new PolicyVersions();
+  #makings = new Makings();
   /** Sequence of the last entry. */
   sequence = 0;
   hash = '0'.repeat(64);
@@ -82,6 +84,7 @@ export class Chain {
       ...this.#revisions.add(entry),
       ...this.#states.add(entry),
       ...this.#versions.add(entry),
+      ...this.#makings.add(entry),
     ];
   }
 

@@ -1,0 +1,88 @@
+import { approve, approvedChange, changeHeader, newPolicy, startChanges } from '../changes/support';
+import { type Parsed, send } from '../support/application/send';
+import { stageOf } from '../support/application/stage';
+import { forgeLog } from './forged-log';
+import { decisionFileOf, keyAndLog, verifyFile } from './verified-file';
+
+type Change = (entries: Parsed[]) => Parsed[];
+
+const POLICIES = '/api/v1/policies';
+const RANGE = ['firstSequence', 'lastSequence'];
+
+/** Leaves entries out, and has others name the places of their own that follow. */
+function without(entries: Parsed[], isMeant: (entry: Parsed) => boolean): Parsed[] {
+  const left = entries.filter((entry) => !isMeant(entry));
+  for (const { audit } of left)
+    for (const name of RANGE) {
+      const place = Number(audit.details[name]);
+      const before = entries.filter((entry) => isMeant(entry) && entry['sequence'] <= place).length;
+      if (audit.details[name] !== undefined) audit.details[name] = place - before;
+    }
+  return left;
+}
+
+describe('The verifier, on what changes and emergencies have made', () => {
+  const stage = stageOf(async () => {
+    const { app, ada, ben, cyd } = await startChanges();
+    const body = newPolicy();
+    const id = await approvedChange(app, ['POST', POLICIES, { key: cyd.key, body }], [ada]);
+    const made = await send(app, 'POST', POLICIES, { key: cyd.key, body, ...changeHeader(id) });
+    expect(made.status).toBe(201);
+    const emergencies: string[] = [];
+    for (let count = 1; count <= 4; count += 1) {
+      const headers = { 'Break-Glass': encodeURIComponent('Everybody is away') };
+      const sent = { headers, body: newPolicy() };
+      expect((await send(app, 'POST', POLICIES, sent)).status).toBe(201);
+      const path = '/api/v1/decisions?type=change_review&order=desc&limit=1';
+      emergencies.push((await send(app, 'GET', path)).body.data[0].id);
+      // Nobody can break the glass a fourth time before that.
+      if (count === 3) for (const person of [ada, ben]) await approve(app, emergencies[0] ?? '', person);
+    }
+    return { app, id, emergencies, ...(await keyAndLog(app)) };
+  });
+
+  async function forged(change: Change): Promise<string> {
+    const text = await decisionFileOf(stage.app, { id: stage.emergencies[3] ?? '' });
+    const { log, publicKey, ...file } = forgeLog({ text, log: stage.log }, change);
+    return (await verifyFile(file.text, publicKey, log)).output;
+  }
+
+  it('recomputes an emergency as it was', async () => {
+    expect(await forged((entries) => entries)).toMatch(/\nRECOMPUTED: proposed as recorded\n$/);
+  });
+
+  it.each<[what: string, change: Change, fault: RegExp]>([
+    [
+      'an emergency while three had no review',
+      (entries) =>
+        without(
+          entries,
+          ({ action, subjectId }) => subjectId === stage.emergencies[0] && action !== 'decision.proposed',
+        ),
+      /dec_\w+ is an emergency, and 3 were open, which nobody had reviewed/,
+    ],
+    [
+      'what an emergency made, and nobody has to review',
+      (entries) => without(entries, ({ subjectId }) => subjectId === stage.emergencies[1]),
+      /entry \d+ was made by an emergency, and no entry of a decision says so/,
+    ],
+    [
+      'what an emergency made, and its decision leaves out',
+      (entries) => {
+        const proposed = entries.find(({ subjectId }) => subjectId === stage.emergencies[1]);
+        Object.assign(proposed?.['audit'].details, { firstSequence: proposed?.['sequence'] });
+        return entries;
+      },
+      /decision\.proposed leaves out entry \d+, which it has made/,
+    ],
+    [
+      'what a change made, and its decision does not say',
+      (entries) => without(entries, ({ action }) => action === 'decision.change_made'),
+      /entry \d+ was made by dec_\w+, and no entry of a decision says so/,
+    ],
+  ])('finds %s', async (_what, change, fault) => {
+    const output = await forged(change);
+    expect(output).toMatch(fault);
+    expect(output).toMatch(/\nINVALID: .*\n$/);
+  });
+});

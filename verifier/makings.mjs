@@ -1,0 +1,59 @@
+import { isEmergency, needsTwoReviews } from './decision/changes.mjs';
+import { isObject } from './entry-check.mjs';
+
+/** @typedef {import('./entry-check.mjs').JsonObject} JsonObject */
+
+/** The emergencies that nobody has reviewed, at most. */
+const MAX_OPEN = 3;
+const EMERGENCY = 'an emergency';
+
+/**
+ * Checks that entries which say that a change or an emergency has made them are followed, in their commit, by the entry of its decision, which
+ * names them; and that no more emergencies are open than there can be. What was erased is not compared.
+ */
+export class Makings {
+  /** The entries since the first one that says what made it. @type {{ maker: unknown, first: number, timestamp: unknown } | null} */
+  #run = null;
+  /** The decisions on open emergencies. @type {Set<unknown>} */
+  #open = new Set();
+
+  /**
+   * @param {JsonObject} entry the next one of the chain
+   * @returns {string[]} its faults
+   */
+  add(entry) {
+    return [...this.#runFaults(entry), ...this.#openFaults(entry)];
+  }
+
+  /** @param {JsonObject} entry */
+  #runFaults({ action, subjectId, sequence, timestamp, audit }) {
+    const details = isObject(audit) ? audit['details'] : null;
+    if (!isObject(details)) {
+      this.#run = null;
+      return [];
+    }
+    const isGlass = details['breakGlass'] === true;
+    const isEnd = action === 'decision.change_made' || (isGlass && action === 'decision.proposed');
+    const maker = isGlass ? EMERGENCY : isEnd ? subjectId : details['changeId'];
+    const run = this.#run;
+    const isOfRun = run !== null && run.maker === maker && run.timestamp === timestamp;
+    if (isEnd) this.#run = null;
+    else if (!isOfRun) this.#run = maker === undefined ? null : { maker, first: Number(sequence), timestamp };
+    if (run === null) return [];
+    if (!isOfRun) return [`entry ${run.first} was made by ${String(run.maker)}, and no entry of a decision says so`];
+    return isEnd && Number(details['firstSequence']) > run.first
+      ? [`${String(action)} leaves out entry ${run.first}, which it has made`]
+      : [];
+  }
+
+  /** @param {JsonObject} entry */
+  #openFaults({ subjectType, subjectId, state }) {
+    if (subjectType !== 'decision') return [];
+    const isOpen = isObject(state) && isEmergency(state) && needsTwoReviews(state) && state['status'] === 'proposed';
+    if (!isOpen) this.#open.delete(subjectId);
+    else this.#open.add(subjectId);
+    return isOpen && this.#open.size > MAX_OPEN
+      ? [`${String(subjectId)} is an emergency, and ${MAX_OPEN} were open, which nobody had reviewed`]
+      : [];
+  }
+}
