@@ -42,7 +42,7 @@ describe('The verifier, on callers who could not make a change', () => {
     return { ids, app, cyd, ...(await keyAndLog(app)) };
   });
 
-  async function verifyForged(subject: Subject, change: (entries: Parsed[], id: string) => void): Promise<string> {
+  async function verifyForged(subject: Subject, change: (entries: Parsed[], id: string) => unknown): Promise<string> {
     const text = await decisionFileOf(stage.app, { id: stage.ids[subject] });
     const forged = forgeLog({ text, log: stage.log }, (entries) => {
       change(entries, stage.ids[subject]);
@@ -72,6 +72,24 @@ describe('The verifier, on callers who could not make a change', () => {
       Object.assign(key?.['audit'].details, { scopes });
     });
     expect(output).toMatch(new RegExp(`which proposed the change, had not the scope ${missing}\n`));
+    expect(output).toMatch(/\nDIFFERS: .*\n$/);
+  });
+
+  it('finds a change that was made while its caller was suspended', async () => {
+    const output = await verifyForged('policy', (entries, id) => {
+      const at = entries.findIndex(({ audit }) => audit.details.changeId === id);
+      const suspended = structuredClone(entries.find(({ subjectId }) => subjectId === stage.cyd.id) ?? {});
+      const { timestamp } = entries[at] ?? {};
+      for (const name of ['id', 'auditId']) suspended[name] = `${String(suspended[name]).slice(0, -3)}ZZZ`;
+      Object.assign(suspended, { timestamp, action: 'agent.suspended' });
+      Object.assign(suspended['audit'], { id: suspended['auditId'], action: 'agent.suspended' });
+      Object.assign(suspended['state'], { status: 'suspended', revision: 2, updatedAt: timestamp });
+      for (const { audit } of entries)
+        for (const name of ['firstSequence', 'lastSequence'])
+          if (audit.details[name] > at) audit.details[name] = Number(audit.details[name]) + 1;
+      entries.splice(at, 0, suspended);
+    });
+    expect(output).toMatch(/agt_\w+, who made the change, was suspended\n/);
     expect(output).toMatch(/\nDIFFERS: .*\n$/);
   });
 

@@ -80,6 +80,7 @@ export class ChangeLog {
       ...this.#emergencyFaults(entry, log),
       ...this.#teamFaults(entry, log.keys),
       ...this.#reachFaults(entry, log),
+      ...makerFaults(entry, log.agents),
     ];
   }
 
@@ -189,4 +190,14 @@ export class ChangeLog {
       ? []
       : [`its reviewer had to be registered before ${first}, not before ${before}`];
   }
+}
+
+/**
+ * Finds a change that was made while its caller could do nothing: the approval of others does not change that.
+ * @param {Json} entry
+ * @param {ReadonlyMap<string, Json>} agents
+ */
+function makerFaults({ action, state }, agents) {
+  const isSuspended = action === 'decision.change_made' && agents.get(state.proposedBy)?.['status'] === 'suspended';
+  return isSuspended ? [`${state.proposedBy}, who made the change, was suspended`] : [];
 }
