@@ -27,16 +27,16 @@ const FORWARDED_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 /** Milliseconds after which a step that is still under way says so. */
 const SILENCE = 9_000;
 
-/** Prints a line with the seconds of a step when it has ended, and further lines while it lasts. */
+/** Prints the seconds of a step on standard error when it has ended, and while it lasts: what follows may print data. */
 export async function step(name, work) {
   const begun = performance.now();
   const seconds = () => Math.round((performance.now() - begun) / 1000);
-  const waiting = setInterval(() => console.log(`${name} … ${seconds()} s`), SILENCE);
+  const waiting = setInterval(() => console.error(`${name} … ${seconds()} s`), SILENCE);
   try {
     return await work();
   } finally {
     clearInterval(waiting);
-    console.log(`${name}: ${seconds()} s`);
+    console.error(`${name}: ${seconds()} s`);
   }
 }
 
