@@ -5,8 +5,9 @@ import { ensureAlone } from '../scripts/ensure-alone.mjs';
 import { compilerOf } from '../scripts/run.mjs';
 
 /**
- * Makes the package's `dist` if that is older than what it is made from: files, and folders with all that they contain. One process
- * does so at a time, and `dist` is replaced when the new one is complete: commands and tests may be using it.
+ * Makes the package's `dist` if that is older than what it is made from: files, and folders with all that they contain.
+ * One process does so at a time, and `dist` is replaced when the new one is complete: commands and tests may be using
+ * it.
  */
 export async function buildPackage(folder, madeFrom, make) {
   const [dist, draft, old] = ['dist', 'dist.new', 'dist.old'].map((name) => join(folder, name));

@@ -1,6 +1,6 @@
 // What the package exports, without what is private. Everything else may change with any version. `npm run public-types`
-// writes this file from the built program; a test fails where it is not up to date. A change here is a change for those who
-// depend on the package: it has a line in CHANGELOG.md.
+// writes this file from the built program; a test fails where it is not up to date. A change here is a change for those
+// who depend on the package: it has a line in CHANGELOG.md.
 
 // agent-governance-service
 

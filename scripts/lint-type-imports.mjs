@@ -1,6 +1,6 @@
 /**
- * Oxlint's own `consistent-type-imports` also reports classes that a decorated constructor names, which Nest needs at run
- * time. So this rule leaves files with decorators alone, as typescript-eslint's does.
+ * Oxlint's own `consistent-type-imports` also reports classes that a decorated constructor names, which Nest needs at
+ * run time. So this rule leaves files with decorators alone, as typescript-eslint's does.
  */
 const typeImports = {
   create(context) {

@@ -27,7 +27,9 @@ const FORWARDED_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 /** Milliseconds after which a step that is still under way says so. */
 const SILENCE = 9_000;
 
-/** Prints the seconds of a step on standard error when it has ended, and while it lasts: what follows may print data. */
+/**
+ * Prints the seconds of a step on standard error when it has ended, and while it lasts: what follows may print data.
+ */
 export async function step(name, work) {
   const begun = performance.now();
   const seconds = () => Math.round((performance.now() - begun) / 1000);

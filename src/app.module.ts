@@ -85,7 +85,9 @@ const FEATURE_MODULES: readonly FeatureModule[] = [
 /** The middleware that Express runs for every request before routing, in this order. */
 export const MIDDLEWARE = [noteArrival, commonHeaders()] as const;
 
-/** The providers that the guards share, and then what every request passes on its way to a controller, in this order. */
+/**
+ * The providers that the guards share, and then what every request passes on its way to a controller, in this order.
+ */
 export const PIPELINE = [
   Authentication,
   FailedAuthentications,

@@ -98,7 +98,10 @@ function stepOf(room: string, steps: readonly (readonly string[])[]): number {
 const EXPORT = /^export (?:declare |abstract |async )*(?:function\*?|class|const|let|interface|type|enum) (\w+)/gm;
 /** The caller of the ledger and the parameter decorator that passes it to a handler: one type, exported with each. */
 const SAME_MEANING = new Set(['Caller']);
-/** `Parsed`, `Reading` and `Revisioned` are part of the package's interface; the others are names of the HTTP status and of nouns. */
+/**
+ * `Parsed`, `Reading` and `Revisioned` are part of the package's interface; the others are names of the HTTP status and
+ * of nouns.
+ */
 const NAMES = new Set(['Parsed', 'Reading', 'Revisioned', 'unauthorized', 'descent', 'Agent', 'Environment', 'Moment']);
 const PARTICIPLE = /^[A-Z]?[a-z]+(?:ed|ing|ound|ept|ade|old|own|iven|ent)$/;
 

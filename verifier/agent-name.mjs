@@ -1,8 +1,8 @@
 import { hasManyMarks, normalFormC } from './evaluation/normal-form.mjs';
 
 /**
- * The rule of the names of agents: docs/openapi.json, CreateAgentRequest. A name in another form could be taken for a pattern, an id or
- * another name.
+ * The rule of the names of agents: docs/openapi.json, CreateAgentRequest. A name in another form could be taken for a
+ * pattern, an id or another name.
  */
 
 const UNSEEN = /[\p{Cc}\p{Cf}]/u;

@@ -14,16 +14,19 @@ import { isObject } from './entry-check.mjs';
  * @property {unknown} slackId
  */
 
-/** The actions that alone change the status of an agent, by the status that they give. @type {Readonly<Record<string, string>>} */
+/**
+ * The actions that alone change the status of an agent, by the status that they give.
+ * @type {Readonly<Record<string, string>>}
+ */
 const ACTION_OF_STATUS = { active: 'agent.resumed', suspended: 'agent.suspended' };
 const UPDATED = 'agent.updated';
 /** The longest observation, and a minute by which the machine's clock may be ahead of the entry. */
 const MAX_OBSERVATION_MS = 30 * 86_400_000 + 60_000;
 
 /**
- * Checks the entries of agents against those before: names are unique, follow the rule of names and never change, nor does the kind; no two
- * people have one id in Slack; each change raises the revision by one, because decisions refer to revisions; and the status and the
- * observation change only as the service changes them.
+ * Checks the entries of agents against those before: names are unique, follow the rule of names and never change, nor
+ * does the kind; no two people have one id in Slack; each change raises the revision by one, because decisions refer to
+ * revisions; and the status and the observation change only as the service changes them.
  */
 export class AgentRevisions {
   /** Maps ids to the state of the last entry. @type {Map<string, LastState>} */

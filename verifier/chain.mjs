@@ -108,10 +108,10 @@ export class Chain {
   }
 
   /**
-   * Adds the faults that show only after the last entry. Contents may be missing only if an erasure entry states it; that
-   * entry also has the uses of limits that the contents had.
-   * @param {(sequence: number) => Promise<import('./erasures.mjs').JsonObject | undefined>} [later] finds entries that a
-   *   running service has written since
+   * Adds the faults that show only after the last entry. Contents may be missing only if an erasure entry states it;
+   * that entry also has the uses of limits that the contents had.
+   * @param {(sequence: number) => Promise<import('./erasures.mjs').JsonObject | undefined>} [later] finds entries that
+   *   a running service has written since
    */
   async requireErasures(later) {
     for (const sequence of this.erasures.unreadSequences) {

@@ -23,8 +23,8 @@ but an export has no end, or a decision file lacks what it would be recomputed f
 
 const SQLITE_HEADER = 'SQLite format 3\0';
 /**
- * Each decision file begins with this text, because RFC 8785 sorts its members. A file with `DECISION_NAME` at the end of
- * its name is read as a decision file even if it begins with another text.
+ * Each decision file begins with this text, because RFC 8785 sorts its members. A file with `DECISION_NAME` at the end
+ * of its name is read as a decision file even if it begins with another text.
  */
 const DECISION_START = '{"checkpoint":';
 const DECISION_NAME = '.evidence.json';

@@ -34,9 +34,10 @@ const AUTHORISED = ['authorized', 'running', 'executed', 'failed', 'interrupted'
 const ENDING = ['execution.completed', 'execution.interrupted'];
 
 /**
- * Checks that no record is created twice, and that its id is one of its kind: the service gives each id once, also after the record was
- * removed. Checks also that decisions, executions and grants are created before anything else is said of them, and that an execution which
- * says that it was authorised has one entry that authorised it, and ends once: by these entries, uses and rejections are counted.
+ * Checks that no record is created twice, and that its id is one of its kind: the service gives each id once, also
+ * after the record was removed. Checks also that decisions, executions and grants are created before anything else is
+ * said of them, and that an execution which says that it was authorised has one entry that authorised it, and ends
+ * once: by these entries, uses and rejections are counted.
  */
 export class Creations {
   /** @type {Set<unknown>} */

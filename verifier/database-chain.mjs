@@ -12,8 +12,8 @@ const END_OF_CHUNK =
   `(SELECT "sequence", "details", "state" FROM "ledger_entries" WHERE "sequence" > ? AND "sequence" <= ? ` +
   `ORDER BY "sequence" LIMIT ${CHUNK_ENTRIES})) WHERE "number" = 1 OR "bytes" <= ${CHUNK_BYTES}`;
 /**
- * Selects rows that cannot be entries of the service. They are not read: the driver rounds larger numbers, so that paging by
- * them would never end.
+ * Selects rows that cannot be entries of the service. They are not read: the driver rounds larger numbers, so that
+ * paging by them would never end.
  */
 const STRANGE_ENTRIES =
   `SELECT count(*) AS "count" FROM "ledger_entries" WHERE typeof("sequence") <> 'integer' ` +
@@ -79,8 +79,8 @@ export async function readDatabaseChain(file, chain, upTo) {
 }
 
 /**
- * Finds erased contents that are in the database again: anyone who can write it can restore them. Contents that the service is
- * still emptying only cause a note.
+ * Finds erased contents that are in the database again: anyone who can write it can restore them. Contents that the
+ * service is still emptying only cause a note.
  * @param {import('./sqlite-file.mjs').SqliteFile} file
  * @param {import('./findings.mjs').Findings} findings
  */

@@ -53,8 +53,8 @@ export async function checkDatabase(path, findings, sizes) {
 }
 
 /**
- * Only tables are read. A view has no rows of its own: it may show this program other rows than the service, or other rows
- * tomorrow.
+ * Only tables are read. A view has no rows of its own: it may show this program other rows than the service, or other
+ * rows tomorrow.
  * @param {SqliteFile} file
  * @param {import('./findings.mjs').Findings} findings
  * @returns {Promise<ReadonlySet<string>>} names of tables under which there is something else

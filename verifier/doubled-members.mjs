@@ -5,7 +5,10 @@ import { isObject } from './entry-check.mjs';
 
 /** @typedef {import('./entry-check.mjs').JsonObject} JsonObject */
 
-/** Maps kinds to the members that the state always has and the details may repeat. @type {Readonly<Record<string, string[]>>} */
+/**
+ * Maps kinds to the members that the state always has and the details may repeat.
+ * @type {Readonly<Record<string, string[]>>}
+ */
 const DOUBLED = {
   execution: ['action', 'resourceType', 'resourceId', 'decisionId'],
   decision: ['riskLevel', 'requiredApprovals', 'expiresAt'],
@@ -15,8 +18,8 @@ const DOUBLED = {
 const OF_AGENTS = ['execution', 'grant', 'delegation', 'passkey'];
 
 /**
- * Finds members whose values differ in the details and the state of an entry. Uses are counted by one of the two, so the
- * other could hide a use.
+ * Finds members whose values differ in the details and the state of an entry. Uses are counted by one of the two, so
+ * the other could hide a use.
  * @param {JsonObject} entry
  * @returns {string[]} its faults
  */

@@ -10,8 +10,8 @@ const SALT = /^[A-Za-z0-9_-]{21}[AQgw]$/;
 /** @typedef {Readonly<Record<string, unknown>>} JsonObject */
 
 /**
- * Finds the faults of a single entry: its members, its hashes, and what its action is about. Other files check its position in the chain, and the
- * entry that erased it.
+ * Finds the faults of a single entry: its members, its hashes, and what its action is about. Other files check its
+ * position in the chain, and the entry that erased it.
  * @param {unknown} entry as `GET /provenance/:sequence` returns it
  * @returns {string[]}
  */

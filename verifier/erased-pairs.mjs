@@ -8,7 +8,10 @@ import { isErasureEntry } from './erasures.mjs';
  * execution, the decision on it and the grant of the decision in one commit.
  */
 export class ErasedPairs {
-  /** Decisions, and executions that waited for one, that lost contents and whose `….erased` is not read yet. @type {Set<string>} */
+  /**
+   * Decisions, and executions that waited for one, that lost contents and whose `….erased` is not read yet.
+   * @type {Set<string>}
+   */
   #emptiedRecords = new Set();
   /** Maps records that have contents to the emptied record that they belong to. @type {Map<string, string>} */
   #owners = new Map();
@@ -41,7 +44,8 @@ export class ErasedPairs {
 }
 
 /**
- * Returns the record that is erased together with another. The decision that refused an execution may be about another execution.
+ * Returns the record that is erased together with another. The decision that refused an execution may be about another
+ * execution.
  * @param {string} subjectType
  * @param {JsonObject} state
  * @returns {string | undefined}

@@ -26,8 +26,8 @@ const ERASED = new Map([
 const ENTITY = 'entity.erased';
 
 /**
- * Checks that an erasure takes its subjects, what is erased together with them, and nothing else; that the end of `RETAIN_CONTENT` takes no
- * entity; and that nothing is erased while an action can still follow.
+ * Checks that an erasure takes its subjects, what is erased together with them, and nothing else; that the end of
+ * `RETAIN_CONTENT` takes no entity; and that nothing is erased while an action can still follow.
  */
 export class ErasureSubjects {
   /** Salted marks of the records that were erased, as a log may have millions. @type {Set<number>} */

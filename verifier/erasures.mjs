@@ -17,8 +17,8 @@ const MARK_COUNT = 2 ** 24;
 
 /**
  * Checks that erased entries name the entry that erased their record, and that each erasure states the right counts.
- * Stores one number per erased record until the entry that erased the record is read, because a log may have millions of
- * records.
+ * Stores one number per erased record until the entry that erased the record is read, because a log may have millions
+ * of records.
  */
 export class Erasures {
   /** Number of entries that lost their contents. */
@@ -41,7 +41,9 @@ export class Erasures {
    * contents that were erased before the later part was exported.
    */
   #isInParts = false;
-  /** Random salt of the marks. The author of a file does not know it, so cannot choose two records with the same mark. */
+  /**
+   * Random salt of the marks. The author of a file does not know it, so cannot choose two records with the same mark.
+   */
   #salt = String(Math.random());
 
   /**
@@ -137,8 +139,8 @@ export class Erasures {
   }
 
   /**
-   * Computes the mark of an entry's record. For a claim, computes the mark of its entity, because a claim is erased with
-   * its entity.
+   * Computes the mark of an entry's record. For a claim, computes the mark of its entity, because a claim is erased
+   * with its entity.
    * @param {JsonObject} entry
    */
   #markOf({ subjectType, subjectId, audit }) {

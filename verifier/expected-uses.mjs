@@ -29,7 +29,10 @@ export class ExpectedUses {
   #policies = new Map();
   /** Maps digests to the hashes of the requests that they stand for. @type {Map<string, string>} */
   #requests = new Map();
-  /** Maps executions whose authorisation has lost its contents, until their erasure is read. @type {Map<string, ErasedAuthorization>} */
+  /**
+   * Maps executions whose authorisation has lost its contents, until their erasure is read.
+   * @type {Map<string, ErasedAuthorization>}
+   */
   #erased = new Map();
   /** Number of uses in windows of zones by another version of the IANA database than the verifier has. */
   foreignWindows = 0;

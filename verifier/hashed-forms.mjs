@@ -1,7 +1,11 @@
-/** The versions of the sealed form that are known; a chain may hold both. They are frozen: docs/adr/0003-hash-format.md. */
+/**
+ * The versions of the sealed form that are known; a chain may hold both. They are frozen: docs/adr/0003-hash-format.md.
+ */
 export const VERSIONS = [1, 2];
 
-/** Members that `detailsHash` of version 2 covers, with its salt. `auditHash` covers them only through `detailsHash`. */
+/**
+ * Members that `detailsHash` of version 2 covers, with its salt. `auditHash` covers them only through `detailsHash`.
+ */
 export const DETAILS = ['details', 'ip', 'reason', 'requestId'];
 
 /** Further members of an entry, which `hash` does not cover itself. Services before version 2 did not write them. */
@@ -46,9 +50,9 @@ export const ACTOR = ['type', 'id'];
 export const SHARED = ['sequence', 'timestamp', 'action', 'subjectType', 'subjectId'];
 
 /**
- * The members that `stateHash` covers, the table of the records, its columns that contain JSON, and the owner with which a record is
- * removed: its kind, and the column with its id. `later` are members that were added later, each with the stored value that
- * represents its absence: while a record has that value, its state lacks the member.
+ * The members that `stateHash` covers, the table of the records, its columns that contain JSON, and the owner with
+ * which a record is removed: its kind, and the column with its id. `later` are members that were added later, each with
+ * the stored value that represents its absence: while a record has that value, its state lacks the member.
  * @typedef {{ members: string[], later?: Readonly<Record<string, string | null>>, table: string, json: string[],
  * owner?: { kind: string, column: string } }} HashedForm
  * @type {Record<string, HashedForm>}

@@ -9,7 +9,8 @@ const LONE = ['report', 'directory'];
 const OF_TEAMS = ['read', 'agents', 'policies', 'execute'];
 
 /**
- * Finds a key that the service issues to nobody: an agent's own could report what a gateway served, and a person's administer others.
+ * Finds a key that the service issues to nobody: an agent's own could report what a gateway served, and a person's
+ * administer others.
  * @param {JsonObject} entry
  * @param {JsonObject} state
  * @returns {string[]}

@@ -14,7 +14,10 @@ export class TakenUses {
   #used = new Map();
   /** Maps sums to the steps that erased entries must have made. @type {Map<string, Step[]>} */
   #missing = new Map();
-  /** Maps sums to the steps of erased entries, as the entries of their erasure state them. @type {Map<string, Step[]>} */
+  /**
+   * Maps sums to the steps of erased entries, as the entries of their erasure state them.
+   * @type {Map<string, Step[]>}
+   */
   #erased = new Map();
   /** Number of erased entries that may have used a limit. */
   #unknown = 0;

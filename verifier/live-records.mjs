@@ -85,8 +85,8 @@ async function checkLive(file, subjectType, findings) {
 }
 
 /**
- * Returns SQL that counts the leftovers of a removed owner, whose rows may remain for some seconds. The last entry about
- * the owner must be its removal.
+ * Returns SQL that counts the leftovers of a removed owner, whose rows may remain for some seconds. The last entry
+ * about the owner must be its removal.
  * @param {SqliteFile} file
  * @param {string} subjectType
  */
@@ -151,7 +151,8 @@ function resourceKeyOf({ run = null, erased, resourceType, resourceId, 'ledger.k
 }
 
 /**
- * True if the record of an erasure has the time and the counts of its last entry, which are known only after its state was sealed.
+ * True if the record of an erasure has the time and the counts of its last entry, which are known only after its state
+ * was sealed.
  * @param {Row} row
  */
 function matchesCompletionEntry({ completedAt, entries, records, unsalted, ...entry }) {

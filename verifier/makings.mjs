@@ -8,11 +8,15 @@ const MAX_OPEN = 3;
 const EMERGENCY = 'an emergency';
 
 /**
- * Checks that entries which say that a change or an emergency has made them are followed, in their commit, by the entry of its decision, which
- * names them; and that no more emergencies are open than there can be. What was erased is not compared.
+ * Checks that entries which say that a change or an emergency has made them are followed, in their commit, by the entry
+ * of its decision, which names them; and that no more emergencies are open than there can be. What was erased is not
+ * compared.
  */
 export class Makings {
-  /** The entries since the first one that says what made it. @type {{ maker: unknown, first: number, timestamp: unknown } | null} */
+  /**
+   * The entries since the first one that says what made it.
+   * @type {{ maker: unknown, first: number, timestamp: unknown } | null}
+   */
   #run = null;
   /** The decisions on open emergencies. @type {Set<unknown>} */
   #open = new Set();

@@ -8,8 +8,8 @@ const SUPERSEDED = 'policy.superseded';
 const WARNED = 'policy.limit_warned';
 
 /**
- * Checks that at most one version of a policy is in force, that a version gives way only to another one of its name, in the next entry, and
- * that the versions of a name have one team.
+ * Checks that at most one version of a policy is in force, that a version gives way only to another one of its name, in
+ * the next entry, and that the versions of a name have one team.
  */
 export class PolicyVersions {
   /** Maps names to the id of the version in force. @type {Map<unknown, unknown>} */

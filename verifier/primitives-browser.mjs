@@ -1,6 +1,6 @@
 /**
- * The exports of `primitives.mjs` for a page. SHA-256 is computed here, since a browser has it only on pages that come by
- * https or from the same machine, and only asynchronously.
+ * The exports of `primitives.mjs` for a page. SHA-256 is computed here, since a browser has it only on pages that come
+ * by https or from the same machine, and only asynchronously.
  */
 import { hexOf } from './bytes.mjs';
 import { algorithmOf } from './public-keys.mjs';
@@ -80,7 +80,8 @@ export async function hasSignedBytes(publicKey, data, signature) {
 }
 
 /**
- * Returns the two numbers of an ECDSA signature, 32 bytes each, which Web Cryptography takes in place of DER (RFC 3279).
+ * Returns the two numbers of an ECDSA signature, 32 bytes each, which Web Cryptography takes in place of DER (RFC
+ * 3279).
  * @param {Uint8Array} der
  * @returns {Uint8Array | undefined}
  */

@@ -1,6 +1,6 @@
 /**
- * Characters that control a terminal, or hide or reorder text, so that a record could show a verdict of its own. The service has the
- * same list.
+ * Characters that control a terminal, or hide or reorder text, so that a record could show a verdict of its own. The
+ * service has the same list.
  */
 const UNSEEN = /(?! )[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u2800\ufffc\u{1d159}]|\u{16fe4}/gu;
 

@@ -1,7 +1,8 @@
 import { hexOf } from './bytes.mjs';
 
 /**
- * Algorithm of a public key that signs approvals. The bytes of the key, DER of a SubjectPublicKeyInfo (RFC 5280), show it.
+ * Algorithm of a public key that signs approvals. The bytes of the key, DER of a SubjectPublicKeyInfo (RFC 5280), show
+ * it.
  * @typedef {'ES256' | 'EdDSA' | 'RS256'} Algorithm
  */
 
@@ -15,8 +16,8 @@ const MAX_RSA_BYTES = 2_048;
 
 /**
  * @param {Uint8Array} key
- * @returns {Algorithm | undefined} undefined for any other kind of key, and for another spelling of one: two spellings of one key could
- *   count as the keys of two people
+ * @returns {Algorithm | undefined} undefined for any other kind of key, and for another spelling of one: two spellings
+ *   of one key could count as the keys of two people
  */
 export function algorithmOf(key) {
   if (key.length > 2 * MAX_RSA_BYTES) return undefined;

@@ -1,17 +1,21 @@
 /**
- * What each action of the service does to the record that its entry is about: docs/api-decisions.md. Whatever an action does not change
- * stays as it was in the entry before.
+ * What each action of the service does to the record that its entry is about: docs/api-decisions.md. Whatever an action
+ * does not change stays as it was in the entry before.
  *
  * @typedef {import('./entry-check.mjs').JsonObject} JsonObject
  * @typedef {object} RecordAction
- * @property {readonly string[]} [subjects] the subject types of its entries, if they are not the kind after which it is named
+ * @property {readonly string[]} [subjects] the subject types of its entries, if they are not the kind after which it is
+ *   named
  * @property {boolean} [begins] true if it makes the record
- * @property {boolean} [isStateless] true if its entries have no state: it removes the record, or its subject need not be one
+ * @property {boolean} [isStateless] true if its entries have no state: it removes the record, or its subject need not
+ *   be one
  * @property {readonly string[]} [changes] the members that it may change
  * @property {Readonly<Record<string, string>>} [fields] further members that it may change, each with its name in
  *   `details.fields`
- * @property {Readonly<Record<string, readonly unknown[]>>} [state] the values that members can have after it; null: they are absent
- * @property {Readonly<Record<string, readonly string[]>>} [before] the values that members have before it: what is settled is final
+ * @property {Readonly<Record<string, readonly unknown[]>>} [state] the values that members can have after it; null:
+ *   they are absent
+ * @property {Readonly<Record<string, readonly string[]>>} [before] the values that members have before it: what is
+ *   settled is final
  */
 
 const PROPOSED = { status: ['proposed'] };

@@ -9,7 +9,10 @@ import { ACCESS_DENIED, changeableMembers, recordAction } from './record-actions
 
 /** Kinds whose records are never erased: all of their states are compared. */
 const LASTING = ['agent', 'api_key', 'delegation', 'erasure', 'passkey', 'policy', 'stop', 'webhook'];
-/** The states of records that are compared only while an action can still follow, as a log may have millions. @type {Readonly<Record<string, (state: JsonObject) => boolean>>} */
+/**
+ * The states of records that are compared only while an action can still follow, as a log may have millions.
+ * @type {Readonly<Record<string, (state: JsonObject) => boolean>>}
+ */
 const IS_OPEN = {
   decision: ({ status, change }) => status === 'proposed' || (status === 'approved' && change !== undefined),
   execution: ({ outcome }) => outcome === 'pending_approval' || outcome === 'approved',
@@ -18,13 +21,16 @@ const IS_OPEN = {
 const MAX_TEXT_LENGTH = 64;
 
 /**
- * Compares the state of a record with the one before: an entry changes only what its action changes, and a status is that which the action
- * gives.
+ * Compares the state of a record with the one before: an entry changes only what its action changes, and a status is
+ * that which the action gives.
  */
 export class RecordStates {
   /** The last state of each record, by kind and id. @type {Map<string, MemberTexts>} */
   #states = new Map();
-  /** The records whose last entry has lost its contents: a part of an export may have been made before that. @type {Set<string>} */
+  /**
+   * The records whose last entry has lost its contents: a part of an export may have been made before that.
+   * @type {Set<string>}
+   */
   #erased = new Set();
 
   /**
@@ -92,7 +98,8 @@ function creationFaults({ action, timestamp, subjectType }, { createdAt }) {
 }
 
 /**
- * Finds an action on a record that was settled before, or has not come so far: otherwise a decision could be approved after it was rejected.
+ * Finds an action on a record that was settled before, or has not come so far: otherwise a decision could be approved
+ * after it was rejected.
  * @param {JsonObject} entry
  * @param {MemberTexts | undefined} before nothing if the record was not open
  * @returns {string[]}

@@ -68,8 +68,8 @@ export class SqliteFile {
   }
 
   /**
-   * Returns the type of object under the name of a table, by the schema as SQLite understands it: `table`, or an object that only reads
-   * like one, such as `view` or `virtual`; undefined if there is none.
+   * Returns the type of object under the name of a table, by the schema as SQLite understands it: `table`, or an object
+   * that only reads like one, such as `view` or `virtual`; undefined if there is none.
    * @param {string} table
    * @returns {Promise<string | undefined>}
    */

@@ -9,7 +9,8 @@ const FORM = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/u;
 const TIME_NAME = /(?:At|Until)$|^(?:from|until)$/u;
 
 /**
- * True for a time as the service writes it: ISO 8601 in UTC with milliseconds. Only times of this form compare as texts.
+ * True for a time as the service writes it: ISO 8601 in UTC with milliseconds. Only times of this form compare as
+ * texts.
  * @param {unknown} value
  */
 export function isTime(value) {

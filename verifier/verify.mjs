@@ -95,7 +95,8 @@ async function answerOnDecision(order, { stdin, stdout }) {
  * @param {import('./command-line.mjs').Order} order
  * @param {Findings} findings
  * @param {AsyncIterable<Buffer>} stdin
- * @returns {Promise<{ chain: Chain, records: number | null, endlessFiles: string[] }>} `endlessFiles`: the files without an end
+ * @returns {Promise<{ chain: Chain, records: number | null, endlessFiles: string[] }>} `endlessFiles`: the files
+ *   without an end
  */
 async function check({ files, isDatabase, checkpoints, head, mayBeUnended }, findings, stdin) {
   const sizes = new Set(checkpoints.map(({ checkpoint }) => checkpoint.size));
@@ -127,9 +128,9 @@ function noteErased({ unsalted }, findings) {
 
 /**
  * Returns the result as text for people; its last line is the verdict.
- * @param {{ valid: boolean, entries: number, head: { sequence: number, hash: string }, rootHash: string,
- *   erased: number, records: number | null, checkpoints: number, faults: number, firstFaults: import('./findings.mjs').Finding[],
- *   notes: string[] }} result
+ * @param
+ *   {{ valid: boolean, entries: number, head: { sequence: number, hash: string }, rootHash: string, erased: number, records: number | null, checkpoints: number, faults: number, firstFaults: import('./findings.mjs').Finding[], notes: string[] }}
+ *   result
  */
 function text({ valid, entries, head, rootHash, erased, records, checkpoints, faults, firstFaults, notes }) {
   const lines = [

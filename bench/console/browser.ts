@@ -5,7 +5,9 @@ import { join } from 'node:path';
 /** Compiled, the benchmark runs in `node_modules/.cache/bench/bench/console`. */
 const CONSOLE = join(__dirname, '../../../../../console');
 
-/** The part of a playwright-core page that the benchmark uses. The console installs that package, the service does not. */
+/**
+ * The part of a playwright-core page that the benchmark uses. The console installs that package, the service does not.
+ */
 export interface Page {
   goto(url: string): Promise<unknown>;
   reload(): Promise<unknown>;

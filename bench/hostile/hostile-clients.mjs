@@ -3,7 +3,8 @@
  *
  *   node bench/hostile/hostile-clients.mjs URL KEY SECONDS SEED
  *
- * It connects to loopback only. Its last line of output is a JSON object: how often each kind of attack was carried out.
+ * It connects to loopback only. Its last line of output is a JSON object: how often each kind of attack was carried
+ * out.
  */
 import { once } from 'node:events';
 import { connect } from 'node:net';

@@ -29,8 +29,8 @@ const MAX_LISTED_VALUES: Readonly<Record<string, number>> = {
 };
 
 /**
- * Enlarges an example until it has nearly as many values and bytes as the service takes: the items of lists are repeated with
- * names of their own, and free-form objects are filled.
+ * Enlarges an example until it has nearly as many values and bytes as the service takes: the items of lists are
+ * repeated with names of their own, and free-form objects are filled.
  */
 export function largestBody(example: JsonObject, schema: JsonSchema, schemas: Schemas, path: string): JsonObject {
   const maxValues = MAX_LISTED_VALUES[path] ?? MAX_VALUES;

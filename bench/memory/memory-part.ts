@@ -9,7 +9,9 @@ const MEGABYTE = 1_000_000;
 const REQUEST = { method: 'POST', path: '/api/v1/entities', body: JSON.stringify(SAMPLE_REQUEST) } as const;
 /** Seconds of load between two samples. */
 const STEP = 10;
-/** Samples under load: a minute, as the collector lets garbage grow for half of it before the process keeps its size. */
+/**
+ * Samples under load: a minute, as the collector lets garbage grow for half of it before the process keeps its size.
+ */
 const STEPS = 6;
 /** Seconds of rest after a load. */
 const REST = 5;

@@ -1,4 +1,6 @@
-/** Whole numbers from 0 to below a bound, the same at every run: the linear congruential generator of Numerical Recipes. */
+/**
+ * Whole numbers from 0 to below a bound, the same at every run: the linear congruential generator of Numerical Recipes.
+ */
 export function pseudoRandom(seed: number): (bound: number) => number {
   let state = seed >>> 0;
   return (bound) => {

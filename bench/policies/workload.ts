@@ -83,7 +83,10 @@ export function mix(count: number, priorities = 1): Workload {
   );
 }
 
-/** As {@link mix}, but no policy is for everybody or every action, so that few match and an evaluation has to look for them. */
+/**
+ * As {@link mix}, but no policy is for everybody or every action, so that few match and an evaluation has to look for
+ * them.
+ */
 export function exactMix(count: number): Workload {
   const random = pseudoRandom(count);
   const { policies, requests } = mix(count);

@@ -19,8 +19,8 @@ export interface Answers {
 }
 
 /**
- * Sends the requests over and over for a while, one at a time on each kept connection. It shares the processors with the
- * server that it measures, so it reads of an answer only what it needs: the status, and where the answer ends.
+ * Sends the requests over and over for a while, one at a time on each kept connection. It shares the processors with
+ * the server that it measures, so it reads of an answer only what it needs: the status, and where the answer ends.
  */
 export async function generateLoad(
   url: string,

@@ -1,5 +1,6 @@
-// A real OpenID Connect server on loopback, for the tests: node oidc-server.mjs <redirect URI> [<kind>]. Prints its issuer.
-// Kinds: jwt (its access tokens are JWTs for the audience "governance"), no-cors, confidential (clients need a secret).
+// A real OpenID Connect server on loopback, for the tests: node oidc-server.mjs <redirect URI> [<kind>]. Prints its
+// issuer. Kinds: jwt (its access tokens are JWTs for the audience "governance"), no-cors, confidential (clients need a
+// secret).
 import { createRequire } from 'node:module';
 import { createServer } from 'node:http';
 import { join } from 'node:path';

@@ -23,7 +23,9 @@ import { startCommand, type StartedProgram } from '../support/processes/started-
 const MAIN = join(ROOT, 'dist', 'main.js');
 const BACKUP = join(ROOT, 'dist', 'program', 'backup', 'main.js');
 const CLIENTS = 4;
-/** Milliseconds from an answer to the next write of a client: many writes come during a backup, but not all that could. */
+/**
+ * Milliseconds from an answer to the next write of a client: many writes come during a backup, but not all that could.
+ */
 const PAUSE = 40;
 /** Characters of one large entity; there are enough of them that the backup takes a while. */
 const LARGE = 400_000;

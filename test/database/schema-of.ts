@@ -19,7 +19,9 @@ const FOREIGN_KEYS = onPostgres
   ? `SELECT conname AS "name" FROM pg_constraint WHERE contype = 'f'`
   : `SELECT t."name" FROM sqlite_master t JOIN pragma_foreign_key_list(t."name") WHERE t."type" = 'table'`;
 
-/** Every column, index and foreign key of the database, by name: in which order migrations made them is no difference. */
+/**
+ * Every column, index and foreign key of the database, by name: in which order migrations made them is no difference.
+ */
 export async function schemaOf(app: TestApp): Promise<object> {
   const connection = await foreignConnection(app);
   try {

@@ -5,7 +5,10 @@ import { DirectoryClient, ERROR, GROUP, LIST, USER } from './directory-client';
 
 const ENTERPRISE = 'urn:ietf:params:scim:schemas:extension:enterprise:2.0:User';
 
-/** The requests are those of https://learn.microsoft.com/entra/identity/app-provisioning/use-scim-to-provision-users-and-groups. */
+/**
+ * The requests are those of
+ * https://learn.microsoft.com/entra/identity/app-provisioning/use-scim-to-provision-users-and-groups.
+ */
 describe('Entra ID', () => {
   let app: TestApp;
   let entra: DirectoryClient;

@@ -26,8 +26,8 @@ function peopleIn(group: number, { people, groups }: Directory): number[] {
 }
 
 /**
- * Synchronises everything as a directory does: looks for each person and group, creates what is missing, and sends what is
- * there again in full.
+ * Synchronises everything as a directory does: looks for each person and group, creates what is missing, and sends what
+ * is there again in full.
  */
 export async function synchronise(client: DirectoryClient, directory: Directory): Promise<void> {
   const ids: string[] = [];

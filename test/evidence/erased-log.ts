@@ -1,7 +1,8 @@
 import type { Parsed } from '../support/application/send';
 
 /**
- * Takes the contents of entries about a record, as an erasure does, and adds the entry that says so. The log is not sealed yet.
+ * Takes the contents of entries about a record, as an erasure does, and adds the entry that says so. The log is not
+ * sealed yet.
  * @param isTaken selects the entries that lose their contents
  */
 export function eraseIn(

@@ -25,7 +25,10 @@ describe('The verifier, on one device that counts as those of two people', () =>
     return { app, execution: execution as { id: string }, decision, signature, ...(await keyAndLog(app)) };
   });
 
-  /** Registers the key of the first person, in some spelling, for the second one, and has the first device sign for both. */
+  /**
+   * Registers the key of the first person, in some spelling, for the second one, and has the first device sign for
+   * both.
+   */
   async function forged(spelling: (key: Buffer) => Buffer): Promise<string> {
     const text = await decisionFileOf(stage.app, stage.execution);
     const { log, publicKey, ...file } = forgeLog({ text, log: stage.log }, (entries) => {

@@ -12,8 +12,8 @@ export interface ForgedLog {
 }
 
 /**
- * Changes all entries of an export, and seals them anew as the holder of the service's key could. The file gets the entries that it
- * had, and those that `change` adds to `ids`.
+ * Changes all entries of an export, and seals them anew as the holder of the service's key could. The file gets the
+ * entries that it had, and those that `change` adds to `ids`.
  */
 export function forgeLog(
   { text, log }: { readonly text: string; readonly log: string },

@@ -18,7 +18,10 @@ import { noteSeen, type Row, rowsOf } from './forgers-table';
 import { SeenValues } from './other-values';
 import { runProgram } from './run-program';
 
-/** `FORGERS_TABLE=all` tries every value in every file, and otherwise one of each member of each action, and its removal. */
+/**
+ * `FORGERS_TABLE=all` tries every value in every file, and otherwise one of each member of each action, and its
+ * removal.
+ */
 const IN_FULL = process.env['FORGERS_TABLE'] === 'all';
 const KINDS = [AGENT, CLAIM, DECISION, DELEGATION, EXECUTION, GRANT, PASSKEY, POLICY, STOP];
 const FORMS = Object.fromEntries(

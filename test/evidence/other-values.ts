@@ -10,7 +10,9 @@ export interface OtherValue {
 }
 
 const MOST_SEEN = 3;
-/** Values of members that all records of the scenarios leave out, or have alike, and a value that is tried in any case. */
+/**
+ * Values of members that all records of the scenarios leave out, or have alike, and a value that is tried in any case.
+ */
 const SAMPLES: Readonly<Record<string, unknown>> = {
   'agent.slackId': 'U024BE7LH',
   'agent.directory': 'd4e7',

@@ -1,6 +1,8 @@
 import { expectRecomputed, expectSameAnswers, expectSameHistories, SEED } from './random-runs';
 
-/** `EVALUATOR_CASES=100000 npx jest test/evidence/random-answers` asks as many; `npm run test:all` asks more than this. */
+/**
+ * `EVALUATOR_CASES=100000 npx jest test/evidence/random-answers` asks as many; `npm run test:all` asks more than this.
+ */
 const QUESTIONS = Number(process.env['EVALUATOR_CASES'] ?? 1_000);
 const ROUNDS = Number(process.env['EVIDENCE_ROUNDS'] ?? 30);
 const HISTORIES = Number(process.env['RANDOM_HISTORIES'] ?? 30);

@@ -411,7 +411,11 @@ export function randomCases(seed) {
     return { subject, roles };
   }
 
-  /** @param {number} index @param {string} version @param {boolean} isHeavy whether it requires many approvals of many requests */
+  /**
+   * @param {number} index
+   * @param {string} version
+   * @param {boolean} isHeavy whether it requires many approvals of many requests
+   */
   function policy(index, version, isHeavy) {
     const effect = isHeavy
       ? 'require_approval'

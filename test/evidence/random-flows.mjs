@@ -25,7 +25,13 @@ function below(most) {
 /** @template Item @param {readonly Item[]} items @returns {Item} */
 const one = (items) => /** @type {Item} */ (items[below(items.length)]);
 
-/** @param {string} method @param {string} path @param {unknown} [body] @param {string} [key] @returns {Promise<{ status: number, text: string, body: any }>} */
+/**
+ * @param {string} method
+ * @param {string} path
+ * @param {unknown} [body]
+ * @param {string} [key]
+ * @returns {Promise<{ status: number, text: string, body: any }>}
+ */
 async function call(method, path, body, key = API_KEY) {
   const answer = await fetch(`${API}/api/v1${path}`, {
     method,

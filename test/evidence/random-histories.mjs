@@ -1,7 +1,8 @@
 /**
- * Plays random histories, each of an agent, three people, who stand in for each other, and policies of its own, against a running service: it executes under
- * limits, asks again, has requests approved with grants or rejected with something else instead, is stopped, and rules and people
- * change. Then answers every request anew from an export. Prints what differs as JSON.
+ * Plays random histories, each of an agent, three people, who stand in for each other, and policies of its own, against
+ * a running service: it executes under limits, asks again, has requests approved with grants or rejected with something
+ * else instead, is stopped, and rules and people change. Then answers every request anew from an export. Prints what
+ * differs as JSON.
  *
  * Usage: API=<url> API_KEY=<key> node random-histories.mjs <histories> <seed>
  */
@@ -20,7 +21,13 @@ const repeated = [];
 /** What nothing that is asked may lead to. @type {Record<string, any>[]} */
 const failed = [];
 
-/** @param {string} method @param {string} path @param {unknown} [body] @param {string} [key] @returns {Promise<{ status: number, body: any }>} */
+/**
+ * @param {string} method
+ * @param {string} path
+ * @param {unknown} [body]
+ * @param {string} [key]
+ * @returns {Promise<{ status: number, body: any }>}
+ */
 async function call(method, path, body, key = API_KEY) {
   const answer = await fetch(`${API}/api/v1${path}`, {
     method,
@@ -243,7 +250,11 @@ for (const line of exported.split('\n')) {
 }
 for (const left of waiting) expectRepeated(left, Infinity);
 
-/** An answer that left no entry: both ends of its time have to lead to it. @param {any} answer @param {number} before */
+/**
+ * An answer that left no entry: both ends of its time have to lead to it.
+ * @param {any} answer
+ * @param {number} before
+ */
 function expectRepeated({ after, from, to, id, request }, before) {
   const since = made.get(id) ?? before;
   // It was made by this request: its entry is checked.

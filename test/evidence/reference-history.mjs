@@ -269,7 +269,8 @@ export class ReferenceHistory {
   }
 
   /**
-   * An approved action is carried out only if its approvals, of people who could still give them, fill what is required now.
+   * An approved action is carried out only if its approvals, of people who could still give them, fill what is required
+   * now.
    * @param {Json} entry
    */
   #expectResumable({ sequence, state, timestamp }) {

@@ -1,6 +1,6 @@
 /**
- * Verifies decision files, each a line of JSON with its `text` and `publicKey`, and prints as JSON the last line of each, and what the
- * verifier says that it only attests.
+ * Verifies decision files, each a line of JSON with its `text` and `publicKey`, and prints as JSON the last line of
+ * each, and what the verifier says that it only attests.
  *
  * Usage: node verify-lines.mjs <file>
  */

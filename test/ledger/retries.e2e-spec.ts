@@ -19,7 +19,8 @@ import { temporaryDatabase, type TemporaryDatabase } from '../support/database/t
 const WITH_ACTIONS = join(ROOT, 'test', 'support', 'processes', 'program-with-actions.mjs');
 /**
  * A plan is valid only while nobody changes policies, which all the other requests do; and an erasure takes the kept
- * answers and request ids by which the others are counted. What a grant has authorised is answered anew once that is revoked.
+ * answers and request ids by which the others are counted. What a grant has authorised is answered anew once that is
+ * revoked.
  */
 const APART = ['policySets_apply', 'erasures_create', 'grants_revoke'];
 const CASES = everyPost().filter(({ operation }) => !APART.includes(operation));

@@ -105,8 +105,8 @@ export class AnswerCheck {
 }
 
 /**
- * Only a 503 with an error says when to retry, not that of an unhealthy service. Most answers are not replays, and who asks again has
- * not requested the approval.
+ * Only a 503 with an error says when to retry, not that of an unhealthy service. Most answers are not replays, and who
+ * asks again has not requested the approval.
  */
 function isOptional(name: string): boolean {
   const ofExecutions = ['Approval-Requested', 'Approval-Feasible', 'X-Decision-Id', 'X-Execution-Id'];

@@ -29,7 +29,8 @@ describe("The console's bundle", () => {
   it('is small, compressed', () => {
     const files = filesIn(ASSETS);
     const names = Object.keys(files);
-    // The overview, which most people open the console with, is a file of its own; other screens come when they are shown.
+    // The overview, which most people open the console with, is a file of its own; other screens come when they are
+    // shown.
     const first = names.filter((name) => /^(?:index\.html|icon-0|console|overview)/.test(name));
     const loaded = new Set(first);
     for (const name of loaded)

@@ -17,7 +17,10 @@ const NAMES = moment.tz.names().sort();
 const IN_FULL = process.env['ZONE_CHANGES'] === 'all';
 const ZONE_FILES = '/usr/share/zoneinfo';
 const SYSTEM = join(ZONE_FILES, 'tzdata.zi');
-/** Zones that are others in 2025b, the version of Debian 12: later rules, corrected history, and, in EET and WET, its older rules. */
+/**
+ * Zones that are others in 2025b, the version of Debian 12: later rules, corrected history, and, in EET and WET, its
+ * older rules.
+ */
 const CHANGED_SINCE_2025B: readonly string[] = [
   'Africa/Casablanca',
   'Africa/El_Aaiun',
@@ -72,9 +75,9 @@ function changesOf(name: string, from: number, to: number): Change[] {
 }
 
 /**
- * Instants before and after changes of each zone, until a time. Many names share a table of changes: the changes of 1970
- * to 2037 are read once for each table, and every twentieth of the others and of each further name. `ZONE_CHANGES=all`
- * reads every change of every name.
+ * Instants before and after changes of each zone, until a time. Many names share a table of changes: the changes of
+ * 1970 to 2037 are read once for each table, and every twentieth of the others and of each further name.
+ * `ZONE_CHANGES=all` reads every change of every name.
  */
 function timesAtChanges(until: number): (readonly [name: string, times: readonly number[]])[] {
   const tables = new Set<string>();

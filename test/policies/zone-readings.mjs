@@ -1,6 +1,6 @@
 /**
- * Prints, for the zones and instants on standard input, what the clock of the offline verifier reads, and when its windows
- * of limits begin.
+ * Prints, for the zones and instants on standard input, what the clock of the offline verifier reads, and when its
+ * windows of limits begin.
  */
 import { readingIn } from '../../verifier/evaluation/clock.mjs';
 import { windowStart } from '../../verifier/evaluation/limits.mjs';

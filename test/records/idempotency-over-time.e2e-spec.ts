@@ -38,7 +38,8 @@ describe('A POST with an Idempotency-Key, over time', () => {
     while (Date.now() <= Date.parse(expiresAt)) await setTimeout(50);
     expect(responseParts(await requests.post('decisions', body, key))).toEqual(responseParts(first));
     expect(await requests.post('decisions', body, requests.newKey())).toMatchObject({ status: 400 });
-    // Its expiry is an entry, which must not fall into the days that other tests move ahead: the ledger would stay there.
+    // Its expiry is an entry, which must not fall into the days that other tests move ahead: the ledger would stay
+    // there.
     while ((await requests.get(`decisions/${first.body.id}`)).status === 'proposed') await setTimeout(50);
   });
 

@@ -91,8 +91,8 @@ describe('Provenance', () => {
         'GET',
         `/api/v1/${paths[subjectType as keyof typeof paths]}/${subjectId}`,
       );
-      // Only the hash of a secret is sealed; the delivery position of a webhook, and a reviewer's words, are not part of the
-      // record.
+      // Only the hash of a secret is sealed; the delivery position of a webhook, and a reviewer's words, are not part
+      // of the record.
       const record = { ...body };
       delete record.delivery;
       delete record.rejection;

@@ -1,11 +1,13 @@
 /**
- * What callers do, with the scopes and the agent that each act needs: docs/api-decisions.md, "Keys" and "Bound callers".
+ * What callers do, with the scopes and the agent that each act needs: docs/api-decisions.md, "Keys" and "Bound
+ * callers".
  *
  * @typedef {import('./read-file.mjs').Json} Json
  * @typedef {object} Act
  * @property {string} text what the caller does, with a verb
  * @property {readonly string[]} scopes of which the key needs one, unless there are none
- * @property {(entry: Json) => string | null} [agentId] of the agent that acts, null for nobody; absent if any caller may act
+ * @property {(entry: Json) => string | null} [agentId] of the agent that acts, null for nobody; absent if any caller
+ *   may act
  * @property {boolean} [isPersonal] whether nobody else may do it, not even the operator
  * @property {boolean} [isBound] whether a key that is bound to nobody may not do it; the operator may
  * @property {boolean} [isAdmins] whether a key with `admin` may do it for others, whoever it is bound to
@@ -89,7 +91,8 @@ export function actOf(entry, history) {
 }
 
 /**
- * Returns the act of who cancelled a decision. A change is cancelled by the caller who proposed it, whatever its scopes, or by an admin.
+ * Returns the act of who cancelled a decision. A change is cancelled by the caller who proposed it, whatever its
+ * scopes, or by an admin.
  * @param {Json} decision
  * @param {Json} sender
  * @returns {Act}

@@ -7,8 +7,9 @@ import { mayBePerson } from './senders.mjs';
 import { valueFaults } from '../record-states.mjs';
 
 /**
- * The members except its details that the service writes about each action, by docs/api-decisions.md#audit: the outcome, the requester,
- * and the agent and the entity that it is filed under. Nobody decides by these, but people search the trail by them.
+ * The members except its details that the service writes about each action, by docs/api-decisions.md#audit: the
+ * outcome, the requester, and the agent and the entity that it is filed under. Nobody decides by these, but people
+ * search the trail by them.
  *
  * @typedef {import('./read-file.mjs').Json} Json
  * @typedef {import('./history.mjs').History} History
@@ -16,13 +17,15 @@ import { valueFaults } from '../record-states.mjs';
  * @typedef {object} Form
  * @property {readonly string[]} [outcomes]
  * @property {readonly string[]} [actors]
- * @property {(entry: Json) => boolean} [isServices] whether the service may have written the entry itself, if it is one of `actors`
+ * @property {(entry: Json) => boolean} [isServices] whether the service may have written the entry itself, if it is one
+ *   of `actors`
  * @property {(state: Json) => unknown} [agentId]
  * @property {boolean} [reason] whether it has one: that of a caller, or one that is recomputed elsewhere
  * @property {(state: Json) => Readonly<Record<string, unknown>>} [details] what they have to be
  * @property {readonly string[]} [basis] the names of details that are recomputed elsewhere
  * @property {readonly string[]} [times] the members that have the time of the entry
- * @property {(entry: Json) => boolean} [isUnchanged] whether the entry may have left its record as it was, and so these members
+ * @property {(entry: Json) => boolean} [isUnchanged] whether the entry may have left its record as it was, and so these
+ *   members
  */
 
 const CALLERS = ['api_key', 'token'];
@@ -262,7 +265,8 @@ function isOfDirectory({ state, audit }) {
 }
 
 /**
- * True of a person whom the directory had suspended before: somebody else suspends them as well, so that the directory resumes them no more.
+ * True of a person whom the directory had suspended before: somebody else suspends them as well, so that the directory
+ * resumes them no more.
  * @param {Json} entry
  */
 function isSuspendedAgain({ state, timestamp }) {

@@ -4,8 +4,8 @@ import { rejectionEnd } from './requests.mjs';
 import { hashOfRequest } from './request-hash.mjs';
 
 /**
- * The rejected requests of agents in the entries of a log so far: api-decisions.md, "Approval before execution" and "Grants". What was
- * requested, and until when it could be decided, is read from the entries that proposed it.
+ * The rejected requests of agents in the entries of a log so far: api-decisions.md, "Approval before execution" and
+ * "Grants". What was requested, and until when it could be decided, is read from the entries that proposed it.
  *
  * @typedef {import('./read-file.mjs').Json} Json
  * @typedef {{ decisionId: string, hash: string, expiresAt: string, request: Json }} Proposal
@@ -85,8 +85,8 @@ export class BindingRejections {
   }
 
   /**
-   * Finds the decision that rejected the same action on the same resource in any spelling, and still binds. A grant that covers more
-   * than one request cannot override it.
+   * Finds the decision that rejected the same action on the same resource in any spelling, and still binds. A grant
+   * that covers more than one request cannot override it.
    * @param {Json} request the state of an execution
    * @param {string} timestamp
    * @returns {string | undefined} its id

@@ -10,8 +10,8 @@ import { placeOf } from './reviewer.mjs';
 const REVIEWED = ['decision.reviewed', 'decision.approved', 'decision.rejected'];
 
 /**
- * What only a whole log shows about a change: that it was made once, by the holder of a key of its proposer, and approved with keys of the
- * reviewers, under the rules that it names.
+ * What only a whole log shows about a change: that it was made once, by the holder of a key of its proposer, and
+ * approved with keys of the reviewers, under the rules that it names.
  *
  * @typedef {import('./read-file.mjs').Json} Json
  * @typedef {import('./history.mjs').History} History
@@ -66,8 +66,9 @@ export class ChangeLog {
 
   /**
    * @param {Json} entry of the file, before it took place
-   * @param {{ keys: import('./key-registry.mjs').KeyRegistry, inForce: ReadonlySet<string>, agents: ReadonlyMap<string, Json> }} log so far: the
-   *   keys and the policies in force, and the agents that the file names
+   * @param
+   *   {{ keys: import('./key-registry.mjs').KeyRegistry, inForce: ReadonlySet<string>, agents: ReadonlyMap<string, Json> }}
+   *   log so far: the keys and the policies in force, and the agents that the file names
    * @returns {string[]} faults
    */
   faultsBefore(entry, log) {

@@ -1,5 +1,6 @@
 /**
- * The scopes that the caller of a change needs: docs/api-decisions.md, "Scopes". What routes of modules need says their code.
+ * The scopes that the caller of a change needs: docs/api-decisions.md, "Scopes". What routes of modules need says their
+ * code.
  *
  * @typedef {import('./read-file.mjs').Json} Json
  */
@@ -50,7 +51,8 @@ function scopesOfAgent(entry, proposedBy) {
 }
 
 /**
- * True for an entry about the agent as which the proposer of a change acts: nobody changes that, except for the mail address.
+ * True for an entry about the agent as which the proposer of a change acts: nobody changes that, except for the mail
+ * address.
  * @param {Json} entry that the change has made
  * @param {Json} decision
  */

@@ -181,7 +181,8 @@ function expectApprovers({ approvers = [], executeWithin, expiresAt }, isByPerso
  * Checks who reviewed a change: only people, with keys or tokens of their own, and never their own change.
  * @param {Json} entry of the review
  * @param {Json} review
- * @param {readonly Json[]} reviewers the reviewer and, by a delegation, the person in whose place it was; none for the holder of a key
+ * @param {readonly Json[]} reviewers the reviewer and, by a delegation, the person in whose place it was; none for the
+ *   holder of a key
  * @param {History} history
  * @param {Report} report
  */

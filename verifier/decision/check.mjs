@@ -14,7 +14,8 @@ import { findValidSignatures } from './signatures.mjs';
  * @property {boolean} recomputed
  * @property {string | null} executionId null for a change
  * @property {string | null} decisionId of a change; null for an execution
- * @property {string | null} undecided the version of the IANA database that the file needs, if this verifier has another
+ * @property {string | null} undecided the version of the IANA database that the file needs, if this verifier has
+ *   another
  * @property {string | null} outcome of its last entry
  * @property {{ origin: string, size: number, rootHash: string } | null} checkpoint
  * @property {{ hash: string, defaultEffect: string, policies: number }[]} rules

@@ -2,8 +2,8 @@ import { hashOf } from '../canonical-json.mjs';
 import { variableMembers } from '../record-actions.mjs';
 
 /**
- * Finds records whose entries disagree about members that never change: otherwise an entry could say that another thing was approved
- * than what was requested.
+ * Finds records whose entries disagree about members that never change: otherwise an entry could say that another thing
+ * was approved than what was requested.
  *
  * @typedef {import('./read-file.mjs').Json} Json
  */

@@ -110,7 +110,8 @@ export function placeOfReview({ state, audit, sequence, timestamp }, review, rev
 }
 
 /**
- * Returns the verdict of the policies that deny a review to one of the agents: the reviewer or, of a delegation, the person.
+ * Returns the verdict of the policies that deny a review to one of the agents: the reviewer or, of a delegation, the
+ * person.
  * @param {readonly Json[]} agents
  * @param {Parameters<typeof evaluateReview>[1]} request
  * @param {readonly import('../evaluation/evaluate.mjs').Policy[]} policies

@@ -9,7 +9,8 @@ import { milliseconds } from '../evaluation/requirement.mjs';
  */
 
 /**
- * Returns the indexes of the groups that have to escalate at a time, and have not: one more approval would help to fill them.
+ * Returns the indexes of the groups that have to escalate at a time, and have not: one more approval would help to fill
+ * them.
  * @param {Json} decision
  * @param {string} time
  * @returns {number[]}

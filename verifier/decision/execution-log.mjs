@@ -3,8 +3,8 @@ import { hashOfRequest } from './request-hash.mjs';
 import { resourceFault } from './request-form.mjs';
 
 /**
- * Checks what every execution of a log says of its request and of what authorised it, and which decision gave each grant, whether or not a
- * file recomputes it.
+ * Checks what every execution of a log says of its request and of what authorised it, and which decision gave each
+ * grant, whether or not a file recomputes it.
  *
  * @typedef {import('./read-file.mjs').Json} Json
  * @typedef {object} Settled a decision that was approved or rejected
@@ -32,7 +32,10 @@ export class ExecutionLog {
   #endedGrants = new Set();
   /** Maps approved executions that nobody has resumed to the decision on each. @type {Map<string, string>} */
   #approvals = new Map();
-  /** Approved decisions whose contents were erased, so that nobody knows on which execution each was. @type {Set<string>} */
+  /**
+   * Approved decisions whose contents were erased, so that nobody knows on which execution each was.
+   * @type {Set<string>}
+   */
   #erasedApprovals = new Set();
   /** The decisions that were settled at the time of the last one. @type {Map<string, Settled>} */
   #settled = new Map();
@@ -102,7 +105,8 @@ export class ExecutionLog {
   }
 
   /**
-   * Finds a grant that its decision has not given: a decision gives one at most, as it is settled, for what its execution does.
+   * Finds a grant that its decision has not given: a decision gives one at most, as it is settled, for what its
+   * execution does.
    * @param {Json} entry
    * @param {Json} grant
    * @returns {string[]}

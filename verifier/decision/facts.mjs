@@ -226,8 +226,8 @@ export function expectFacts({ state, audit }, request, agent, { verdict, policie
 }
 
 /**
- * Compares the recorded version of the time zones: from the third version of the rules on, an entry names it if a clock could have
- * decided.
+ * Compares the recorded version of the time zones: from the third version of the rules on, an entry names it if a clock
+ * could have decided.
  * @param {Json} entry
  * @param {Request} request
  * @param {Agent} agent

@@ -9,7 +9,8 @@ import { asAgent, groupsFilled, placeOf, withEscalationsOf } from './reviewer.mj
 import { reviewedResource } from './review.mjs';
 
 /**
- * Checks whether a grant could authorise its execution: it must cover it, and its reviewers must have been able to give it that day.
+ * Checks whether a grant could authorise its execution: it must cover it, and its reviewers must have been able to give
+ * it that day.
  *
  * @typedef {import('./read-file.mjs').Json} Json
  * @typedef {import('./history.mjs').History} History

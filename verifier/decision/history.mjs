@@ -14,7 +14,10 @@ export class History {
   #rules = new Map();
   /** Maps kinds and ids to entries. @type {Map<string, Json[]>} */
   #bySubject = new Map();
-  /** The executions, decisions, grants and delegations that the decision rests on, by kind and id. @type {Set<string>} */
+  /**
+   * The executions, decisions, grants and delegations that the decision rests on, by kind and id.
+   * @type {Set<string>}
+   */
   #reachedSubjects = new Set();
   /** The entries of agents, claims and passkeys that have been looked up. @type {Set<Json>} */
   #requestedEntries = new Set();
@@ -22,11 +25,17 @@ export class History {
   #made;
   /** The ids of stops that have been looked up. @type {Set<string>} */
   #stops = new Set();
-  /** The agents that have been looked up, with revision and upper sequence. @type {{ id: string, revision: unknown, before: number }[]} */
+  /**
+   * The agents that have been looked up, with revision and upper sequence.
+   * @type {{ id: string, revision: unknown, before: number }[]}
+   */
   requestedAgents = [];
   /** The body of the change, where it follows from the entries. @type {Json | undefined} */
   approvedBody;
-  /** The passkeys that have been looked up, with reviewer and upper sequence. @type {{ id: string, reviewerId: string, before: number }[]} */
+  /**
+   * The passkeys that have been looked up, with reviewer and upper sequence.
+   * @type {{ id: string, reviewerId: string, before: number }[]}
+   */
   requestedPasskeys = [];
 
   /**

@@ -7,7 +7,8 @@ import { OPERATOR } from './narration.mjs';
  * @typedef {object} Key
  * @property {string | null} agentId of the agent to which the key is bound; null if it is bound to nobody
  * @property {ReadonlySet<string>} scopes with those that `admin` implies
- * @property {readonly string[] | null} principals patterns of those on whose behalf its holder may act; null for anybody
+ * @property {readonly string[] | null} principals patterns of those on whose behalf its holder may act; null for
+ *   anybody
  * @property {string | null} team
  * @property {string | null} expiresAt
  * @property {string | null} createdAt null for the key of the operator

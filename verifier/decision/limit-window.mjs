@@ -8,7 +8,8 @@ import { isDigest } from '../evaluation/limits.mjs';
  */
 
 /**
- * Returns the uses of limits that the entries of a file name, each with the sequence of its entry, and the hash of its request.
+ * Returns the uses of limits that the entries of a file name, each with the sequence of its entry, and the hash of its
+ * request.
  * @param {readonly Json[]} entries
  * @returns {Json[]}
  */

@@ -212,7 +212,8 @@ export class LimitedExecutions {
 
   /**
    * @param {Json} execution
-   * @returns {import('../evaluation/principals.mjs').Principal | null | undefined} undefined if the log has no such person
+   * @returns {import('../evaluation/principals.mjs').Principal | null | undefined} undefined if the log has no such
+   *   person
    */
   #principalOf({ onBehalfOf }) {
     const { subject, roles = [] } = onBehalfOf ?? {};

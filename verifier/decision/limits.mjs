@@ -26,7 +26,8 @@ export function limitedPolicyIds({ limited = [] }) {
 }
 
 /**
- * Recomputes the uses. Only the entry vouches for what was used before; the request and the policies give everything else.
+ * Recomputes the uses. Only the entry vouches for what was used before; the request and the policies give everything
+ * else.
  * @param {Pick<Json, 'state' | 'audit'>} entry
  * @param {Request} request
  * @param {Agent} agent

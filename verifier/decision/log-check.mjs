@@ -23,7 +23,8 @@ import { senderFaults } from './senders.mjs';
 import { UnknownOutcomes } from './unknown-outcomes.mjs';
 
 /**
- * Compares a decision file with all entries of the log, which are added one after another, to find what no file shows by itself.
+ * Compares a decision file with all entries of the log, which are added one after another, to find what no file shows
+ * by itself.
  *
  * @typedef {import('./read-file.mjs').Json} Json
  * @typedef {import('./read-file.mjs').DecisionFile} DecisionFile
@@ -35,7 +36,10 @@ export class LogCheck {
   differences = [];
   /** What the log does not show of what the decision rests on. @type {Difference[]} */
   gaps = [];
-  /** Entries about the execution and its decision after the checkpoint. @type {{ sequence: number, action: string }[]} */
+  /**
+   * Entries about the execution and its decision after the checkpoint.
+   * @type {{ sequence: number, action: string }[]}
+   */
   later = [];
   /** Claims of its entities that neither the log nor the file shows any more. */
   erasedClaims = 0;
@@ -51,7 +55,10 @@ export class LogCheck {
   erasedGrants = 0;
   /** Policies in force so far. @type {Set<string>} */
   #inForce = new Set();
-  /** The entries so far that authorized something in the runs, or for the agents where policies look back. @type {Json[]} */
+  /**
+   * The entries so far that authorized something in the runs, or for the agents where policies look back.
+   * @type {Json[]}
+   */
   #authorizations = [];
   /** Authorizations of the agents whose contents were erased. @type {Json[]} */
   #erasedAuthorizations = [];
@@ -66,7 +73,10 @@ export class LogCheck {
   #passkeys = new PasskeyRegistry();
   /** The last state of each agent that the decision names. @type {Map<string, Json>} */
   #agents = new Map();
-  /** The grants on which the decision rests, each with what was used of it so far. @type {Map<string, { uses: number | null, used: number }>} */
+  /**
+   * The grants on which the decision rests, each with what was used of it so far.
+   * @type {Map<string, { uses: number | null, used: number }>}
+   */
   #grants = new Map();
   /** The ids of agents that are suspended. @type {Set<string>} */
   #suspendedIds = new Set();
@@ -308,7 +318,8 @@ export class LogCheck {
   }
 
   /**
-   * Checks that a rejected action was neither requested again nor granted while the rejection held, whoever has to approve it by then.
+   * Checks that a rejected action was neither requested again nor granted while the rejection held, whoever has to
+   * approve it by then.
    * @param {Json} entry of the file, before it took place
    */
   #expectNotRejected({ sequence, audit, state, timestamp }) {
@@ -348,7 +359,8 @@ export class LogCheck {
   }
 
   /**
-   * Checks that the file has every claim about an entity. None counts if the entity does not exist, or has too many claims.
+   * Checks that the file has every claim about an entity. None counts if the entity does not exist, or has too many
+   * claims.
    * @param {{ sequence: number, entityId: string, ids: readonly string[] | null }} looked
    * @param {import('../evaluation/conditions.mjs').Condition} rule
    */

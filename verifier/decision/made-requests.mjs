@@ -16,8 +16,8 @@ import { expectErased, expectFields, expectTeam, expectVersions } from './made-s
 import { quoted } from './narration.mjs';
 
 /**
- * Compares the request of a change, as it was approved, with the entries that it made: its path, its summary and, where the entries show
- * enough, its body.
+ * Compares the request of a change, as it was approved, with the entries that it made: its path, its summary and, where
+ * the entries show enough, its body.
  *
  * @typedef {import('./read-file.mjs').Json} Json
  * @typedef {import('./history.mjs').History} History
@@ -27,7 +27,8 @@ import { quoted } from './narration.mjs';
  * @property {string} path with `:id` for the record, or the name of the agent, that the entry of `main` is about
  * @property {string} [main] the action of exactly one entry
  * @property {readonly string[]} [others] actions of further entries, in any number
- * @property {(entry: Json, place: string, change: Json) => string | undefined} [summary] undefined where the entry does not show it
+ * @property {(entry: Json, place: string, change: Json) => string | undefined} [summary] undefined where the entry does
+ *   not show it
  * @property {(entry: Json, change: Json) => Iterable<unknown>} [bodies] those that make such an entry
  * @property {(change: Json) => readonly string[]} [fields] the members that an update may name as changed
  */
@@ -254,7 +255,8 @@ function isAbout({ subjectId, subjectType, state }, place) {
 }
 
 /**
- * Checks that the entries about policies name the set that was in force after them: that of before, as the change names it, and their own.
+ * Checks that the entries about policies name the set that was in force after them: that of before, as the change names
+ * it, and their own.
  * @param {Json} change
  * @param {readonly Json[]} made
  * @param {History} history

@@ -44,7 +44,8 @@ export function expectErased(made, report) {
 }
 
 /**
- * Checks that the policies that go out of force are those of the rules, and that none of them stays beside another version of its name.
+ * Checks that the policies that go out of force are those of the rules, and that none of them stays beside another
+ * version of its name.
  * @param {readonly Json[]} ofPolicies the entries about policies that the change has made
  * @param {readonly Policy[]} policies in force before
  * @param {ReadonlySet<string>} idsAfter

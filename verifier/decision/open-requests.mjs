@@ -1,8 +1,9 @@
 import { hashOfRequest } from './request-hash.mjs';
 
 /**
- * Finds requests for approval that went on although the same action was authorised without them: a grant, or a limit with room, makes
- * them unnecessary, so the service cancels them in the same commit. docs/api-decisions.md, "Grants", and docs/policies.md, "Limits".
+ * Finds requests for approval that went on although the same action was authorised without them: a grant, or a limit
+ * with room, makes them unnecessary, so the service cancels them in the same commit. docs/api-decisions.md, "Grants",
+ * and docs/policies.md, "Limits".
  *
  * @typedef {import('./read-file.mjs').Json} Json
  * @typedef {{ hash: string, isApproved: boolean }} OpenRequest
@@ -15,11 +16,20 @@ const ENDING = [
 ];
 
 export class OpenRequests {
-  /** Maps the ids of executions that wait, or are approved, to their requests, the oldest first. @type {Map<string, OpenRequest>} */
+  /**
+   * Maps the ids of executions that wait, or are approved, to their requests, the oldest first.
+   * @type {Map<string, OpenRequest>}
+   */
   #open = new Map();
-  /** Maps the hashes of requests to the ids of their open executions, the oldest first. @type {Map<string, Set<string>>} */
+  /**
+   * Maps the hashes of requests to the ids of their open executions, the oldest first.
+   * @type {Map<string, Set<string>>}
+   */
   #byHash = new Map();
-  /** Maps the ids of executions that have to be cancelled in this commit to the execution that was authorised. @type {Map<string, string>} */
+  /**
+   * Maps the ids of executions that have to be cancelled in this commit to the execution that was authorised.
+   * @type {Map<string, string>}
+   */
   #due = new Map();
   /** The time of the commit that has to cancel them. */
   #dueTime = '';

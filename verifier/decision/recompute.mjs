@@ -102,7 +102,8 @@ function with_(recomputeOne) {
 }
 
 /**
- * A member that this verifier does not know could have decided something. A change may make records of modules, and erase others.
+ * A member that this verifier does not know could have decided something. A change may make records of modules, and
+ * erase others.
  * @param {Json} entry
  * @param {History} history
  * @param {Report} report
@@ -145,7 +146,8 @@ function expectUnchanged(entry, history, report) {
 }
 
 /**
- * Checks the members that no action changes against the entry before, which need not be the last one: a file has not all entries of an agent.
+ * Checks the members that no action changes against the entry before, which need not be the last one: a file has not
+ * all entries of an agent.
  * @param {Json} entry
  * @param {History} history
  * @param {Report} report

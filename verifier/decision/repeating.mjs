@@ -16,7 +16,8 @@ export const LATE_REASONS = [UNKNOWN, 'approval_rejected'];
 export const REFUSED_FOR = 600_000;
 
 /**
- * Checks the execution that an entry repeats: the same action, whose outcome became unknown less than ten minutes before.
+ * Checks the execution that an entry repeats: the same action, whose outcome became unknown less than ten minutes
+ * before.
  * @param {Json} entry of an execution
  * @param {boolean} mayRepeat true unless the entry shows that no gateway sent the request
  * @param {History} history

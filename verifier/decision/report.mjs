@@ -50,8 +50,8 @@ export class Report {
   }
 
   /**
-   * Adds a gap: something that the recomputation needs is not in the file. Files always had it about the execution itself, but in files
-   * of earlier versions it may be missing about the records that the execution rests on.
+   * Adds a gap: something that the recomputation needs is not in the file. Files always had it about the execution
+   * itself, but in files of earlier versions it may be missing about the records that the execution rests on.
    * @param {string} gap
    */
   lack(gap) {

@@ -3,8 +3,8 @@ import { normalFormC } from '../evaluation/normal-form.mjs';
 import { isUnmistakable } from '../evaluation/spelling.mjs';
 
 /**
- * The form of a request for an execution. The service refuses every other one with 400, before anything is recorded: docs/policies.md,
- * "Spelling", and docs/api-decisions.md, "On whose behalf".
+ * The form of a request for an execution. The service refuses every other one with 400, before anything is recorded:
+ * docs/policies.md, "Spelling", and docs/api-decisions.md, "On whose behalf".
  *
  * @typedef {import('./read-file.mjs').Json} Json
  */

@@ -237,7 +237,8 @@ function recomputeDenied(entry, verdict, history, report) {
 }
 
 /**
- * Checks the rejection that blocked the request. A rejection holds until its decision would have expired, a day at most.
+ * Checks the rejection that blocked the request. A rejection holds until its decision would have expired, a day at
+ * most.
  * @param {Json} entry
  * @param {History} history
  * @param {Report} report

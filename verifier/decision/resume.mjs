@@ -49,8 +49,9 @@ export function recomputeResume(entry, history, report) {
 }
 
 /**
- * True if the approvals fill the groups: a group that the decision had by the recorded reviews, a new one by the reviewers' present
- * state. A review by a delegation counts only if the person in whose place it was could still approve.
+ * True if the approvals fill the groups: a group that the decision had by the recorded reviews, a new one by the
+ * reviewers' present state. A review by a delegation counts only if the person in whose place it was could still
+ * approve.
  * @param {readonly Group[]} groups
  * @param {Json} entry
  * @param {History} history

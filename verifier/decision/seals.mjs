@@ -5,7 +5,8 @@ import { entryFaults } from '../entry-check.mjs';
 import { rootOf } from './inclusion.mjs';
 
 /**
- * Checks that a decision file has what the log has: its signature, hashes, proofs, and rules with the contents of policies.
+ * Checks that a decision file has what the log has: its signature, hashes, proofs, and rules with the contents of
+ * policies.
  *
  * @typedef {import('./read-file.mjs').DecisionFile} DecisionFile
  * @typedef {import('../findings.mjs').Findings} Findings

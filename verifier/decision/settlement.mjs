@@ -7,7 +7,8 @@ import { alternativesText, listText, OPERATOR, quoted, senderText } from './narr
 import { short } from './report.mjs';
 
 /**
- * Recomputes how executions and their decisions ended or changed, except by reviews and resumes, and checks every deadline.
+ * Recomputes how executions and their decisions ended or changed, except by reviews and resumes, and checks every
+ * deadline.
  *
  * @typedef {import('./read-file.mjs').Json} Json
  * @typedef {import('./history.mjs').History} History

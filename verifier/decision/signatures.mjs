@@ -5,8 +5,8 @@ import { hasSignedBytes, sha256, sha256Hex } from '../primitives.mjs';
 import { quoted, OPERATOR, senderText } from './narration.mjs';
 
 /**
- * Checks the signatures of reviewers' devices: assertions of WebAuthn (https://www.w3.org/TR/webauthn-3/#sctn-verifying-assertion),
- * as far as they show who approved what.
+ * Checks the signatures of reviewers' devices: assertions of WebAuthn
+ * (https://www.w3.org/TR/webauthn-3/#sctn-verifying-assertion), as far as they show who approved what.
  *
  * @typedef {import('./read-file.mjs').Json} Json
  * @typedef {import('./history.mjs').History} History
@@ -21,7 +21,8 @@ const [HASH_BYTES, MIN_BYTES] = [32, 37];
 const MAX_CHARACTERS = 2 ** 20;
 
 /**
- * Finds the signatures in a file that match the keys of their passkeys, for any content: only this check is asynchronous.
+ * Finds the signatures in a file that match the keys of their passkeys, for any content: only this check is
+ * asynchronous.
  * @param {readonly Json[]} entries
  * @returns {Promise<ReadonlySet<string>>} each in its canonical form
  */

@@ -8,7 +8,10 @@ const AGREEING = ['execution.authorized', 'execution.approval_requested', 'execu
 
 /** Finds requests of gateways that repeat an action whose outcome is unknown, and do not say so. */
 export class UnknownOutcomes {
-  /** Maps the hash of a request to the executions of it with an unknown outcome, and when it became unknown. @type {Map<string, Map<string, string>>} */
+  /**
+   * Maps the hash of a request to the executions of it with an unknown outcome, and when it became unknown.
+   * @type {Map<string, Map<string, string>>}
+   */
   #unknown = new Map();
   /** The times at which executions ended whose contents were erased. @type {string[]} */
   #erasedTimes = [];

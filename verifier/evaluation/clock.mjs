@@ -16,7 +16,8 @@ const DIGITS = '0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWX';
 const zones = new Map();
 
 /**
- * True if a time lies in a span of the day, its end excluded. A span over midnight belongs to the day on which it begins.
+ * True if a time lies in a span of the day, its end excluded. A span over midnight belongs to the day on which it
+ * begins.
  * @param {Date} time
  * @param {Span} span
  * @returns {boolean | undefined} undefined if the database has no such zone
@@ -51,8 +52,8 @@ function minuteOf(text) {
 /**
  * @param {string} zone
  * @param {Date} time
- * @returns {{ day: number, minute: number, date: string } | undefined} the day of the week, 0 for Sunday, the minute of the day, and the date;
- *   undefined if the database has no such zone
+ * @returns {{ day: number, minute: number, date: string } | undefined} the day of the week, 0 for Sunday, the minute of
+ *   the day, and the date; undefined if the database has no such zone
  */
 export function readingIn(zone, time) {
   const periods = periodsOf(zone);

@@ -21,7 +21,10 @@ import { isUnmistakable, plainForm } from './spelling.mjs';
 const MAX_COMPARED_CHARACTERS = 4_096;
 /** Most characters of all texts of a list that are read as paths or hosts. */
 const MAX_READ_CHARACTERS = 65_536;
-/** Maps the parameters of requests to what is read of their texts: many conditions read the same ones. @type {WeakMap<JsonObject, Readings>} */
+/**
+ * Maps the parameters of requests to what is read of their texts: many conditions read the same ones.
+ * @type {WeakMap<JsonObject, Readings>}
+ */
 const READINGS = new WeakMap();
 /** Stands for an absent value. */
 const NOTHING = Symbol('nothing');
@@ -91,7 +94,8 @@ function isLong(value) {
 
 /**
  * The part of a request that a reference names.
- * @param {{ parameter?: string, principal?: string }} reference to a parameter, to the principal, or else to the resource
+ * @param {{ parameter?: string, principal?: string }} reference to a parameter, to the principal, or else to the
+ *   resource
  * @param {ConditionInput} input
  * @returns {{ isList: boolean, values: unknown[] }}
  */
@@ -269,7 +273,8 @@ function not(truth) {
 }
 
 /**
- * True if the values are equal; undefined if they cannot be compared. Null compares with every type, other values with their own.
+ * True if the values are equal; undefined if they cannot be compared. Null compares with every type, other values with
+ * their own.
  * @param {unknown} operand
  * @param {unknown} value
  * @returns {Truth}

@@ -39,10 +39,11 @@ export const MAX_NAMED = 10;
  * @property {number} [evaluation] the version of the rules; from 3 on secrets were replaced
  * @property {Date} time
  * @property {ReadonlySet<string>} [limitedPolicyIds] ids of policies that a full limit keeps from matching
- * @property {(policyId: string, condition: number) => import('./conditions.mjs').Truth} [truthOfFact] the truth of a condition that needs facts
+ * @property {(policyId: string, condition: number) => import('./conditions.mjs').Truth} [truthOfFact] the truth of a
+ *   condition that needs facts
  * @property {Principal | null} [principal] on whose behalf it is
- * @property {Map<Policy, boolean>} [matches] which policies name the agent, the action, the resource and the principal, if it is evaluated
- *   several times for them
+ * @property {Map<Policy, boolean>} [matches] which policies name the agent, the action, the resource and the principal,
+ *   if it is evaluated several times for them
  *
  * @typedef {object} Verdict
  * @property {'allow' | 'deny' | 'require_approval'} effect
@@ -53,8 +54,8 @@ export const MAX_NAMED = 10;
  */
 
 /**
- * @param {Agent & { status?: string, capabilities?: readonly string[], observeUntil?: string }} agent without status and
- *   capabilities where nobody has registered it
+ * @param {Agent & { status?: string, capabilities?: readonly string[], observeUntil?: string }} agent without status
+ *   and capabilities where nobody has registered it
  * @param {Request} request
  * @param {readonly Policy[]} policies in force, the oldest first
  * @param {string} defaultEffect
@@ -97,8 +98,8 @@ export function isBeforePolicies({ reason }) {
 }
 
 /**
- * Checks whether policies let an agent review a decision. Only policies that deny count, and none with conditions or limits, since
- * a review has no parameters.
+ * Checks whether policies let an agent review a decision. Only policies that deny count, and none with conditions or
+ * limits, since a review has no parameters.
  * @param {Agent} reviewer
  * @param {Omit<Request, 'parameters'>} review
  * @param {readonly Policy[]} policies in force, the oldest first

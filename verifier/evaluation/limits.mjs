@@ -1,7 +1,8 @@
 import { beginningOf, readingIn } from './clock.mjs';
 
 /**
- * The sums of limits: docs/policies.md, Limits. Amounts are exact: whole numbers of the smallest unit that an amount can have.
+ * The sums of limits: docs/policies.md, Limits. Amounts are exact: whole numbers of the smallest unit that an amount
+ * can have.
  *
  * @typedef {{ max: number, of?: string, per: string, by: string, zone?: string }} Limit
  * @typedef {{ id: string, name: string, limits?: readonly Limit[] }} LimitedPolicy
@@ -9,7 +10,8 @@ import { beginningOf, readingIn } from './clock.mjs';
  * @property {string} policyId
  * @property {number} limit its index
  * @property {string} window its start
- * @property {string | null} key the agent, or null for all, or a digest of the request that only the service can compute
+ * @property {string | null} key the agent, or null for all, or a digest of the request that only the service can
+ *   compute
  * @property {string} before
  * @property {string | null} amount
  */
@@ -98,7 +100,8 @@ function startOfPeriod(per, date, after = 0) {
 }
 
 /**
- * The latest of the periods whose first day has begun: when clocks go back over midnight, the day before is shown once more.
+ * The latest of the periods whose first day has begun: when clocks go back over midnight, the day before is shown once
+ * more.
  * @param {string} per
  * @param {string} zone
  * @param {Date} time

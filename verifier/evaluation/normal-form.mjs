@@ -1,6 +1,6 @@
 /**
- * Unicode normal forms of texts by others. No other file calls `normalize`: to order many combining characters takes time that grows with
- * the square of their number.
+ * Unicode normal forms of texts by others. No other file calls `normalize`: to order many combining characters takes
+ * time that grows with the square of their number.
  */
 
 /** More combining characters in a row than any language has. */

@@ -12,7 +12,8 @@ import { isMetBy } from './subjects.mjs';
  */
 
 /**
- * True if the principal matches. A policy that allows needs a matching principal; one that forbids also matches a request without any.
+ * True if the principal matches. A policy that allows needs a matching principal; one that forbids also matches a
+ * request without any.
  * @param {{ effect: string, onBehalfOf?: readonly string[] | null }} policy
  * @param {Principal | null} principal
  */
@@ -46,8 +47,8 @@ function isPrincipalMet(pattern, { person, subject = '', roles = [] }) {
 }
 
 /**
- * True if the patterns of a key match the principal on whose behalf its holder acts. Only the holder knows the roles of a principal who is
- * not registered, so they match nothing.
+ * True if the patterns of a key match the principal on whose behalf its holder acts. Only the holder knows the roles of
+ * a principal who is not registered, so they match nothing.
  * @param {readonly string[]} patterns
  * @param {Principal} principal
  */

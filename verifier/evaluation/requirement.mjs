@@ -76,8 +76,8 @@ export function approvalsOf(groups) {
 }
 
 /**
- * Merges groups with equal subjects: the larger number of approvals counts, the result is signed if one of them is, and escalates if
- * all of them do.
+ * Merges groups with equal subjects: the larger number of approvals counts, the result is signed if one of them is, and
+ * escalates if all of them do.
  * @param {readonly Group[]} groups
  */
 function mergeGroups(groups) {

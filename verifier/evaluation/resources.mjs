@@ -93,7 +93,8 @@ export function entityIn(resourceId) {
 }
 
 /**
- * Returns the entity whose claims count. Since the third version of the rules, a resource with several such segments names none.
+ * Returns the entity whose claims count. Since the third version of the rules, a resource with several such segments
+ * names none.
  * @param {string} resourceId
  * @param {number} evaluation
  * @returns {string | undefined}

@@ -14,7 +14,9 @@ const NESTED = /%((?:25)*)[0-9A-Fa-f]{2}/gu;
 const ENCODED_PERCENT = '25';
 const OLD_ENCODED = /%u[0-9A-Fa-f]{4}/iu;
 const UNSEEN = /[\p{Cc}\p{Cf}]/u;
-/** Characters that have one spelling only, which is the bare one, in normal form C: so the Kelvin sign counts as a K. */
+/**
+ * Characters that have one spelling only, which is the bare one, in normal form C: so the Kelvin sign counts as a K.
+ */
 const UNRESERVED = /[A-Za-z0-9\-._~]/u;
 const CUTS_PATH = /[?#;]/u;
 const MAX_SEGMENTS = 64;
@@ -40,7 +42,8 @@ export function plainForm(text) {
 }
 
 /**
- * Returns how often a text is decoded: as often as it can be encoded, unless it is longer than any text that is compared.
+ * Returns how often a text is decoded: as often as it can be encoded, unless it is longer than any text that is
+ * compared.
  * @param {string} text
  */
 function mostTimes({ length }) {
@@ -48,8 +51,9 @@ function mostTimes({ length }) {
 }
 
 /**
- * Decodes a text once. Where every encoded byte is encoded several times, decoding only takes a `25` from each, and is done as often as all
- * of them have one: otherwise a nested text would take time that grows with the square of its length.
+ * Decodes a text once. Where every encoded byte is encoded several times, decoding only takes a `25` from each, and is
+ * done as often as all of them have one: otherwise a nested text would take time that grows with the square of its
+ * length.
  * @param {string} text
  */
 function decodedOnce(text) {

@@ -43,7 +43,8 @@ export function isApproverMetBy(pattern, agent) {
 }
 
 /**
- * True if a pattern names the agent. Names are stored in normal form C; one in another form would be unique beside its namesake.
+ * True if a pattern names the agent. Names are stored in normal form C; one in another form would be unique beside its
+ * namesake.
  * @param {string} idOrName
  * @param {Agent} agent
  */

@@ -3,8 +3,8 @@ import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 
 /**
- * The IANA database: `zones.json` next to the verifier's `main.mjs`, which a copy of the folder needs, or else that of the
- * package `moment-timezone`.
+ * The IANA database: `zones.json` next to the verifier's `main.mjs`, which a copy of the folder needs, or else that of
+ * the package `moment-timezone`.
  *
  * @typedef {{ version: string, zones: string[], links: string[] }} Zones
  */

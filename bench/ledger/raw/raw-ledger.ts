@@ -2,7 +2,9 @@ import { hash, randomFillSync } from 'node:crypto';
 import { leafHash, TreeFrontier, type TreeNode } from '../../../src/ledger/merkle/tree';
 import { type RawDatabase, type RawStatement, type Row, ROWS, type Value } from './raw-database';
 
-/** The content of an entry, besides its place in the chain. All texts but `details` and `state` need no escapes in JSON. */
+/**
+ * The content of an entry, besides its place in the chain. All texts but `details` and `state` need no escapes in JSON.
+ */
 export interface RawEntry {
   readonly action: string;
   readonly agentId: string | null;

@@ -17,7 +17,10 @@ export function isAgentId(id: string | null): id is string {
   return id !== null && AGENT_ID.test(id);
 }
 
-/** The id and the name, such as `agt_… (bot)`, or the id alone if the name is not known. The id comes first: no name can imitate it. */
+/**
+ * The id and the name, such as `agt_… (bot)`, or the id alone if the name is not known. The id comes first: no name can
+ * imitate it.
+ */
 export function withName(id: string, names: AgentNames): string {
   const name = names.get(id);
   return name === undefined ? id : `${id} (${name})`;

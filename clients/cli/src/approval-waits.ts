@@ -1,6 +1,8 @@
 import type { Execution } from '../../typescript/src/index.js';
 
-/** Maximum number of remembered executions, as many as may wait for one agent by default; the oldest is forgotten first. */
+/**
+ * Maximum number of remembered executions, as many as may wait for one agent by default; the oldest is forgotten first.
+ */
 const MAX_PROMISES = 100;
 
 /** The calls that wait for one execution. */
@@ -23,8 +25,8 @@ export interface ApprovalWait {
 }
 
 /**
- * The calls of this process that wait for approvals. The last call for an execution that is cancelled withdraws it, if one of
- * them has created it: nobody waits for the approval any longer, so reviewers should not see it.
+ * The calls of this process that wait for approvals. The last call for an execution that is cancelled withdraws it, if
+ * one of them has created it: nobody waits for the approval any longer, so reviewers should not see it.
  */
 export class ApprovalWaits {
   private readonly calls = new Map<string, WaitingCalls>();

@@ -48,7 +48,10 @@ export interface ConditionInput {
   readonly onBehalfOf?: { readonly subject: string };
 }
 
-/** Returns all conditions of a policy that matched, each with its value: an unknown value lets a restricting policy match. */
+/**
+ * Returns all conditions of a policy that matched, each with its value: an unknown value lets a restricting policy
+ * match.
+ */
 export function matchedConditions(conditions: readonly Condition[], input: ConditionInput): string[] {
   return conditions.map((condition) => {
     const isUnknown = condition.earlier !== undefined && !condition.within && input.run === undefined;

@@ -87,7 +87,10 @@ async function mayNamePrincipal(governance: GovernanceClient, requesterId: strin
   return agentId === null || (agentId !== requesterId && scopes.includes('review') && scopes.includes('read'));
 }
 
-/** Returns what an execution waits for, for example "1 of role:finance"; null if it cannot be read, as only a text depends on it. */
+/**
+ * Returns what an execution waits for, for example "1 of role:finance"; null if it cannot be read, as only a text
+ * depends on it.
+ */
 async function missingApprovals(governance: GovernanceClient, execution: Execution): Promise<string | null> {
   const { decisionId } = execution;
   const signal = AbortSignal.timeout(MAX_LOOKUP_MS);

@@ -10,7 +10,10 @@ type CleanUp = () => void | Promise<void>;
 const cleanUps = new Set<CleanUp>();
 let isWatched = false;
 
-/** Runs a task before the command is ended early, for example by Ctrl-C; it may run twice. A second Ctrl-C ends the command at once. */
+/**
+ * Runs a task before the command is ended early, for example by Ctrl-C; it may run twice. A second Ctrl-C ends the
+ * command at once.
+ */
 export function beforeEarlyEnd(cleanUp: CleanUp): void {
   cleanUps.add(cleanUp);
   if (!isWatched) for (const [signal, exitCode] of SIGNALS) process.once(signal, () => void endEarly(exitCode));

@@ -13,8 +13,8 @@ const MAX_SEARCH_MS = 1_500;
 const MAX_SILENCE_MS = 2_000;
 
 /**
- * Sends requests like `fetch`, for commands that somebody waits for: a missing service is an error within seconds. A service that has
- * answered before is waited for as usual, as it may be starting again; a message says so once.
+ * Sends requests like `fetch`, for commands that somebody waits for: a missing service is an error within seconds. A
+ * service that has answered before is waited for as usual, as it may be starting again; a message says so once.
  */
 export function findingFetch(url: string): typeof fetch {
   let hasAnswered = false;

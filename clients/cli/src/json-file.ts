@@ -7,7 +7,8 @@ const requireLater = createRequire(import.meta.url);
 
 /**
  * Reads a file that somebody has written as JSON, with or without a byte order mark.
- * @throws Error if it cannot be read, is not JSON, or gives a name twice in an object: the last one would count silently.
+ * @throws Error if it cannot be read, is not JSON, or gives a name twice in an object: the last one would count
+ *   silently.
  */
 export function readJsonFile(path: string | URL): unknown {
   return parseJsonFile(readFileSync(path, 'utf8'));

@@ -32,9 +32,9 @@ export function withDigestOption(command: Command): Command {
 }
 
 /**
- * The parameters of a question with `{ $sha256, bytes }` in place of each text above the bound, and of the largest texts until the
- * question is small enough for the service. Only equal parameters have equal digests. Parameters that are nested too deep stay as they
- * are: the client refuses them.
+ * The parameters of a question with `{ $sha256, bytes }` in place of each text above the bound, and of the largest
+ * texts until the question is small enough for the service. Only equal parameters have equal digests. Parameters that
+ * are nested too deep stay as they are: the client refuses them.
  */
 export function digestLargeTexts<Sent extends Parameters>(parameters: Sent, digestAbove: number): Sent {
   if (isTooDeep(parameters)) return parameters;
@@ -44,8 +44,8 @@ export function digestLargeTexts<Sent extends Parameters>(parameters: Sent, dige
 }
 
 /**
- * True if a value has a member that only a digest may have: it could pass for a text with that hash. A value that is nested too deep
- * is not searched: the client refuses it.
+ * True if a value has a member that only a digest may have: it could pass for a text with that hash. A value that is
+ * nested too deep is not searched: the client refuses it.
  */
 export function hasDigest(value: unknown): boolean {
   return !isTooDeep(value) && containsDigest(value);
@@ -69,7 +69,8 @@ function leastReplaced(parameters: unknown): number | null {
 }
 
 function replaceTexts(value: unknown, isReplaced: (text: string) => boolean): unknown {
-  // Texts with half of a surrogate pair have the bytes of others, and so their hashes: the service refuses them as they are.
+  // Texts with half of a surrogate pair have the bytes of others, and so their hashes: the service refuses them as they
+  // are.
   if (typeof value === 'string') return isReplaced(value) && !LONE_SURROGATE.test(value) ? digestOf(value) : value;
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map((item: unknown) => replaceTexts(item, isReplaced));

@@ -50,7 +50,10 @@ function plainLines(text: string): string {
   return text.split('\n').map(plain).join('\n');
 }
 
-/** Prints a line of the result. All output goes through this function and the two below, which escape control characters. */
+/**
+ * Prints a line of the result. All output goes through this function and the two below, which escape control
+ * characters.
+ */
 export function printLine(text: string): void {
   process.stdout.write(`${terminalText(text, process.stdout.isTTY)}\n`);
 }

@@ -2,8 +2,8 @@ import { createInterface } from 'node:readline/promises';
 import { SettingsError } from './settings.js';
 
 /**
- * Returns the text that the user types on the terminal; empty if the input has ended. The question does not go into the output,
- * which may be a file. Ctrl-C ends the command as usual.
+ * Returns the text that the user types on the terminal; empty if the input has ended. The question does not go into the
+ * output, which may be a file. Ctrl-C ends the command as usual.
  */
 export async function prompt(question: string): Promise<string> {
   if (process.stdin.readableEnded) return '';

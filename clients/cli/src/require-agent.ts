@@ -4,8 +4,9 @@ import { plain } from './output.js';
 import { SettingsError } from './settings.js';
 
 /**
- * A list finds as little for an agent that does not exist as for one that has done nothing. Only a key with the scope `read` can tell
- * them apart. @throws SettingsError
+ * A list finds as little for an agent that does not exist as for one that has done nothing. Only a key with the scope
+ * `read` can tell them apart.
+ * @throws SettingsError
  */
 export async function requireAgent(governance: GovernanceClient, idOrName: string): Promise<void> {
   if (!(await seenBy(governance))('read')) return;

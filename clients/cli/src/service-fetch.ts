@@ -1,6 +1,9 @@
 import { Agent, type Dispatcher, request } from 'undici';
 
-/** Milliseconds for which a connection is kept that nothing uses: less than the service, or a proxy in front of it, keeps it. */
+/**
+ * Milliseconds for which a connection is kept that nothing uses: less than the service, or a proxy in front of it,
+ * keeps it.
+ */
 const MAX_IDLE_MS = 50_000;
 /** Maximum time in milliseconds to connect. */
 const MAX_CONNECT_MS = 10_000;

@@ -67,7 +67,10 @@ export interface TemporaryService {
   stop(): Promise<void>;
 }
 
-/** Starts the service on a free port of this machine. The settings of the user are ignored. @throws SettingsError if it does not start. */
+/**
+ * Starts the service on a free port of this machine. The settings of the user are ignored.
+ * @throws SettingsError if it does not start.
+ */
 export async function startTemporaryService(service: string): Promise<TemporaryService> {
   await ensureBuilt(service);
   const folder = mkdtempSync(join(tmpdir(), 'governance-'));

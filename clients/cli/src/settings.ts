@@ -12,7 +12,10 @@ const DEFAULT_URL = 'http://127.0.0.1:3000';
 
 /** Something the user lacks: a key, or a readable file. The message says how to get it. */
 export class SettingsError extends Error {
-  /** @param lines of the message. A line break within a line is shown as an escape: a name or an argument cannot add lines. */
+  /**
+   * @param lines of the message. A line break within a line is shown as an escape: a name or an argument cannot add
+   *   lines.
+   */
   constructor(...lines: readonly string[]) {
     super(lines.map(plain).join('\n'));
   }
@@ -77,7 +80,10 @@ export function requireUsable(key: string): void {
 /** The setting that names the profile of a command, whose key comes before that in GOVERNANCE_API_KEY. */
 const PROFILE = 'GOVERNANCE_PROFILE';
 
-/** Uses a profile in this process, and in those that it starts. @throws SettingsError if no profile can have the name. */
+/**
+ * Uses a profile in this process, and in those that it starts.
+ * @throws SettingsError if no profile can have the name.
+ */
 export function useProfile(name: string): void {
   process.env[PROFILE] = name;
   profileName();

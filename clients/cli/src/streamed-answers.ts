@@ -9,7 +9,8 @@ import type { Settings } from './settings.js';
 
 /**
  * Writes the chain, from the entry after `after` on, as lines of JSON.
- * @throws GovernanceError if it is refused, or the connection breaks before the end: what was written is then incomplete.
+ * @throws GovernanceError if it is refused, or the connection breaks before the end: what was written is then
+ *   incomplete.
  */
 export function writeChain(settings: Settings, to: NodeJS.WritableStream, after?: number): Promise<void> {
   const query = after === undefined ? '' : `?after=${encodeURIComponent(after)}`;

@@ -253,7 +253,9 @@ function byName(tool: string): ToolRequest {
   return { action: tool, resourceType: 'tool', resourceId: tool };
 }
 
-/** A value that is not an object becomes a member of its own, so that all of it is recorded and covered by the approval. */
+/**
+ * A value that is not an object becomes a member of its own, so that all of it is recorded and covered by the approval.
+ */
 function parametersOf(input: unknown): Record<string, unknown> {
   if (isObject(input)) return input;
   return input === undefined ? {} : { input };
@@ -277,7 +279,10 @@ function oneAnswer<Answer extends object>(answer: Answer): Extract<Answer, { eff
   return answer as Extract<Answer, { effect: unknown }>;
 }
 
-/** True if the tool ran and the service did not accept the report: the model needs the result, and must not call the tool again. */
+/**
+ * True if the tool ran and the service did not accept the report: the model needs the result, and must not call the
+ * tool again.
+ */
 export function isNotReported(error: unknown): error is ResultNotReportedError {
   return isGovernanceError(error) && error.name === 'ResultNotReportedError';
 }

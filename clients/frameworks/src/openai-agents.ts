@@ -17,9 +17,9 @@ type Execute = (input: unknown, context: RunContext, details?: { readonly signal
 type NeedsApproval = (context: RunContext, input: unknown, callId?: string) => Promise<boolean>;
 
 /**
- * Returns the options of a tool that is checked before it runs: `tool(governed(governance, { name, description, parameters, execute }))`. A call
- * that needs an approval interrupts the run. Approve the interruption once the decision is made and run the state again: only an
- * approval of the service lets the tool run.
+ * Returns the options of a tool that is checked before it runs: `tool(governed(governance,
+ * { name, description, parameters, execute }))`. A call that needs an approval interrupts the run. Approve the
+ * interruption once the decision is made and run the state again: only an approval of the service lets the tool run.
  */
 export function governed<Options extends { readonly name: string; readonly execute: (...words: never[]) => unknown }>(
   governance: GovernanceClient,

@@ -15,8 +15,8 @@ export interface ChangeWaits {
 }
 
 /**
- * Nothing has changed: a second person has to approve it first (`FOUR_EYES`). Once the decision is approved, repeat the same request with
- * the option `change`, which is the id of the decision.
+ * Nothing has changed: a second person has to approve it first (`FOUR_EYES`). Once the decision is approved, repeat the
+ * same request with the option `change`, which is the id of the decision.
  */
 export class ChangePending extends GovernanceError {
   override readonly name = 'ChangePending';

@@ -109,7 +109,10 @@ export class GovernanceClient {
     }
   }
 
-  /** The entries of the audit trail as they are written, each once and in order; a lost connection is resumed where it broke. */
+  /**
+   * The entries of the audit trail as they are written, each once and in order; a lost connection is resumed where it
+   * broke.
+   */
   events(request: EventsRequest = {}): AsyncGenerator<AuditEntry, void, undefined> {
     return eventsFrom(this.transport, request);
   }
@@ -150,15 +153,19 @@ export class GovernanceClient {
     return decided(this.transport, execution, wait, signal);
   }
 
-  /** Reports the outcome of an authorised action that ran elsewhere. @throws ResultNotReportedError if the service does not accept it. */
+  /**
+   * Reports the outcome of an authorised action that ran elsewhere.
+   * @throws ResultNotReportedError if the service does not accept it.
+   */
   report(execution: Execution, outcome: Outcome): Promise<void> {
     return reportOutcome(this.transport, execution, outcome);
   }
 
   /**
-   * Asks people a question, and waits for their answer. An answer authorises nothing. The same question of the same agent and run is
-   * one decision while that is open, and for an hour after; at most 20 questions of an agent are open.
-   * @throws GovernanceError, CONFLICT for one question too many; RangeError for one that is too long; the reason of `signal`
+   * Asks people a question, and waits for their answer. An answer authorises nothing. The same question of the same
+   * agent and run is one decision while that is open, and for an hour after; at most 20 questions of an agent are open.
+   * @throws GovernanceError, CONFLICT for one question too many; RangeError for one that is too long; the reason of
+   *   `signal`
    */
   async ask(question: Question, options: QuestionOptions = {}): Promise<QuestionAnswer> {
     const agent = options.agent ?? (await this.ownAgent());

@@ -68,7 +68,10 @@ export class GovernanceError extends Error {
     this.executionId = facts.executionId ?? null;
   }
 
-  /** The message, a reviewer's words, the reason, and the explanation: which policies decided, and which would change the answer. */
+  /**
+   * The message, a reviewer's words, the reason, and the explanation: which policies decided, and which would change
+   * the answer.
+   */
   explained(): string {
     const reason = this.status === FORBIDDEN && this.reason !== null ? [`Reason: ${this.reason}.`] : [];
     return [this.message, ...reason, ...explanationLines(this.explanation as Explanation | null)].join('\n');

@@ -6,7 +6,10 @@ import { jsonOf, textOf } from './thrown-text.js';
 export const TOO_FEW_APPROVERS =
   'Nobody, or too few, could approve it when it was asked for: an approver has to be added first.';
 
-/** The action needs an approval that has not been given yet. Asking again with the same arguments continues the same request. */
+/**
+ * The action needs an approval that has not been given yet. Asking again with the same arguments continues the same
+ * request.
+ */
 export class ApprovalPendingError extends GovernanceError {
   override readonly name = 'ApprovalPendingError';
 
@@ -14,7 +17,9 @@ export class ApprovalPendingError extends GovernanceError {
     readonly execution: Execution,
     /** True if this request created the request for approval. */
     readonly isFirst = false,
-    /** False if the service says that there are not enough approvers. It says so only to the request that asked first. */
+    /**
+     * False if the service says that there are not enough approvers. It says so only to the request that asked first.
+     */
     readonly isFeasible = true,
   ) {
     const waiting = `The action waits for the approval of the decision ${String(execution.decisionId)}.`;
@@ -27,8 +32,9 @@ export class ApprovalPendingError extends GovernanceError {
 }
 
 /**
- * No answer came to a request that may have made a handler of the service carry the action out, or the service stopped while
- * its handler ran. The function was not called. Do not repeat the action before you know: look at the executions of the agent.
+ * No answer came to a request that may have made a handler of the service carry the action out, or the service stopped
+ * while its handler ran. The function was not called. Do not repeat the action before you know: look at the executions
+ * of the agent.
  */
 export class OutcomeUnknownError extends GovernanceError {
   override readonly name = 'OutcomeUnknownError';

@@ -15,7 +15,10 @@ export interface GuardRequest {
   readonly resourceType: string;
   readonly resourceId: string;
   readonly parameters?: Readonly<Record<string, unknown>>;
-  /** JSON Pointers to values in the parameters that the service must not keep, in addition to those that it knows by their names. */
+  /**
+   * JSON Pointers to values in the parameters that the service must not keep, in addition to those that it knows by
+   * their names.
+   */
   readonly secret?: string[];
   /** For whom the agent acts: a `user:4711` that your program knows, or `agent:ann`, a registered person. */
   readonly onBehalfOf?: OnBehalfOf;
@@ -39,7 +42,10 @@ export interface GuardRequest {
 export interface GuardOptions {
   /** Seconds to wait for a required approval. Default: 0, so a pending approval is thrown at once. */
   readonly wait?: number;
-  /** Ends the wait. A request that may authorise the action is not given up, and an action that already runs is not interrupted. */
+  /**
+   * Ends the wait. A request that may authorise the action is not given up, and an action that already runs is not
+   * interrupted.
+   */
   readonly signal?: AbortSignal;
   /** The part of the result that the record keeps. Default: `full`. */ readonly results?: KeptResults;
 }
@@ -59,7 +65,10 @@ export interface RunOptions {
 /** Executions that were carried out, or are about to be. */
 const begun = new WeakSet<Execution>();
 
-/** The second half of a guard. @throws NotBegunError; ResultNotReportedError; the reason of `signal`; errors of `run`. */
+/**
+ * The second half of a guard.
+ * @throws NotBegunError; ResultNotReportedError; the reason of `signal`; errors of `run`.
+ */
 export async function carriedOut<Result>(
   transport: Transport,
   execution: Execution,
@@ -83,7 +92,10 @@ export async function carriedOut<Result>(
   return result;
 }
 
-/** Returns the result of the action. @throws TypeError for a result that would continue after its report, such as a stream. */
+/**
+ * Returns the result of the action.
+ * @throws TypeError for a result that would continue after its report, such as a stream.
+ */
 async function returnValue<Result>(run: Run<Result>, execution: Execution): Promise<Result> {
   const result = await run(execution);
   if (!isIterator(result)) return result;
@@ -103,9 +115,9 @@ function isIterator(value: unknown): value is AsyncIterator<unknown> {
 }
 
 /**
- * Requests the action, waits for approval and uses it. Returns an execution that is authorised, or that a handler of the service has
- * completed. The signal ends only waits: the answer of a request that may authorise the action is needed to report its
- * outcome.
+ * Requests the action, waits for approval and uses it. Returns an execution that is authorised, or that a handler of
+ * the service has completed. The signal ends only waits: the answer of a request that may authorise the action is
+ * needed to report its outcome.
  */
 export async function requestAuthorization(
   transport: Transport,
@@ -207,15 +219,18 @@ async function waitForPermission(
   const execution = await decided(transport, requestedExecution, wait, signal);
   if (execution.outcome === 'pending_approval') throw new ApprovalPendingError(execution, isFirst, isFeasible);
   if (CLOSED.has(execution.outcome)) return execution;
-  // Equal requests of other callers wait for the same execution, and may have resumed it. Only the service's answer to this
-  // caller's own resume says that this caller may proceed.
+  // Equal requests of other callers wait for the same execution, and may have resumed it. Only the service's answer to
+  // this caller's own resume says that this caller may proceed.
   const hasWaited = requestedExecution.outcome === 'pending_approval';
   if (execution.outcome !== 'approved' && !hasWaited) return execution;
   signal?.throwIfAborted();
   return resumeExecution(transport, execution, body, { wait, ...(signal && { signal }) });
 }
 
-/** Resumes the execution. Of several callers that waited for the same approval, one resumes; the others return its outcome. */
+/**
+ * Resumes the execution. Of several callers that waited for the same approval, one resumes; the others return its
+ * outcome.
+ */
 async function resumeExecution(
   transport: Transport,
   execution: Execution,
@@ -231,7 +246,10 @@ async function resumeExecution(
   }
 }
 
-/** Reads the answer of a request that may run a handler of the service. @throws OutcomeUnknownError if it is unknown whether it ran. */
+/**
+ * Reads the answer of a request that may run a handler of the service.
+ * @throws OutcomeUnknownError if it is unknown whether it ran.
+ */
 async function startExecution(answer: Promise<Answer>): Promise<StartedExecution> {
   try {
     const { body, headers } = await answer;

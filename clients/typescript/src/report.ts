@@ -61,8 +61,8 @@ function reportOfFailure(reason: string): Report {
 }
 
 /**
- * In place of a result that the service does not accept as a value, such as one that is too large, its size is recorded: the fact
- * that the action was carried out has to be.
+ * In place of a result that the service does not accept as a value, such as one that is too large, its size is
+ * recorded: the fact that the action was carried out has to be.
  */
 async function sendReport(
   transport: Transport,

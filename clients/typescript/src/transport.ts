@@ -25,8 +25,9 @@ export interface TransportOptions {
   /** The address of the service, such as `http://127.0.0.1:3000`. */
   readonly url: string;
   /**
-   * A key (`agk_…`, or the operator's) or a token of an issuer; a function is called before each attempt. A POST whose answer was
-   * lost is repeated by the same caller alone: with the key of that attempt, or a token for the same subject.
+   * A key (`agk_…`, or the operator's) or a token of an issuer; a function is called before each attempt. A POST whose
+   * answer was lost is repeated by the same caller alone: with the key of that attempt, or a token for the same
+   * subject.
    */
   readonly key: string | (() => string | Promise<string>);
   /** Milliseconds for which a request is retried while the service is busy or unreachable. Default: 30,000. */

@@ -14,7 +14,8 @@ const PAUSE = 1_500;
 
 /**
  * Waits until the execution no longer waits for approval, at most `wait` seconds, and returns it.
- * @throws GovernanceError, also where the service is away when the time is over; the reason of `signal` once that is aborted.
+ * @throws GovernanceError, also where the service is away when the time is over; the reason of `signal` once that is
+ *   aborted.
  */
 export async function decided(
   transport: Transport,

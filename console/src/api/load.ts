@@ -29,8 +29,8 @@ export function isEqual(left: unknown, right: unknown): boolean {
 }
 
 /**
- * Loads data for the page, and again when one of `inputs` changes; late answers to older requests are dropped. When `depth`
- * changes, the data that is shown stays until more, or less, of the same is loaded.
+ * Loads data for the page, and again when one of `inputs` changes; late answers to older requests are dropped. When
+ * `depth` changes, the data that is shown stays until more, or less, of the same is loaded.
  */
 export function useLoad<Data>(
   load: (signal: AbortSignal) => Promise<Data>,

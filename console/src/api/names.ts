@@ -12,7 +12,9 @@ export interface NameSource {
   byId(id: string): Promise<NamedRecord>;
 }
 
-/** This many records are looked up one by one, then one per interval; further ones are shown by their ids until then. */
+/**
+ * This many records are looked up one by one, then one per interval; further ones are shown by their ids until then.
+ */
 const MAX_LOOKUPS = 20;
 const LOOKUP_INTERVAL_MS = 10_000;
 /** Maximum number of names that are kept: a page that is open for days sees many more. */

@@ -23,7 +23,9 @@ export interface Pages<Row> extends LoadState<Page<Row>> {
 
 type Query<Filter> = (Filter & { readonly order: 'desc'; readonly limit: number }) | { cursor: string; limit: number };
 
-/** Loads a list a page at a time, each by the cursor of the one before it, and from its first page with another filter. */
+/**
+ * Loads a list a page at a time, each by the cursor of the one before it, and from its first page with another filter.
+ */
 export function usePages<Row, Filter extends object>(
   filter: Filter,
   ask: (query: Query<Filter>, signal: AbortSignal) => Promise<Page<Row>>,

@@ -5,8 +5,8 @@ import { useSession } from './session.js';
 import type { AuditEntry } from './types.js';
 
 /**
- * This many refreshes, of up to two requests each, may follow each other at once, then one per interval: a person shares
- * one rate limit for everything.
+ * This many refreshes, of up to two requests each, may follow each other at once, then one per interval: a person
+ * shares one rate limit for everything.
  */
 const BURST = 4;
 const REFRESH_EVERY = 6_000;

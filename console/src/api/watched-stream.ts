@@ -1,6 +1,8 @@
 import type { TransportOptions } from './types.js';
 
-/** Milliseconds without a byte after which a stream is considered broken: the service sends a comment every 15 seconds. */
+/**
+ * Milliseconds without a byte after which a stream is considered broken: the service sends a comment every 15 seconds.
+ */
 const MAX_SILENCE_MS = 25_000;
 
 /** The connection, which also reports when an event stream is open, and as soon as it has ended or fallen silent. */

@@ -27,8 +27,8 @@ export function embeddedIpv4(groups: readonly number[], at: number, mask = 0): s
 }
 
 /**
- * Returns the client for which a request or connection is counted: an IPv4 address, or the /64 of an IPv6 address, since one client
- * has all of it.
+ * Returns the client for which a request or connection is counted: an IPv4 address, or the /64 of an IPv6 address,
+ * since one client has all of it.
  */
 export function countedClient(address: string): string {
   if (!address.includes(':')) return address;

@@ -9,7 +9,10 @@ interface OpenPlace {
   step: string | number;
 }
 
-/** Returns the path to the first name that is given twice in one object of a valid JSON text; undefined if there is none. */
+/**
+ * Returns the path to the first name that is given twice in one object of a valid JSON text; undefined if there is
+ * none.
+ */
 export function repeatedName(json: string): readonly (string | number)[] | undefined {
   const open: OpenPlace[] = [];
   for (const [mark, text, colon] of json.matchAll(NAME_OR_MARK)) {

@@ -10,8 +10,8 @@ import { ERASURE } from './erasure.entity';
 /** Average milliseconds between checks for erasures under way, of any process. */
 const INTERVAL_MS = 500;
 /**
- * Most entries that an erasure adds after its own: for each of 100 subjects, the erasures of an execution, its decision and its
- * grant, and the end of that grant.
+ * Most entries that an erasure adds after its own: for each of 100 subjects, the erasures of an execution, its decision
+ * and its grant, and the end of that grant.
  */
 const MAX_OWN_ENTRIES = 400;
 

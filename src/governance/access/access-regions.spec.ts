@@ -30,7 +30,9 @@ type Effects = Parameters<typeof regionsOf>[1];
 type Requested = Omit<AgentRequest, 'subject'>;
 jest.setTimeout(300_000 + 1_000 * SETS);
 
-/** Policies with limits and principals as well, of which a plan knows only that they may keep a policy from matching. */
+/**
+ * Policies with limits and principals as well, of which a plan knows only that they may keep a policy from matching.
+ */
 function randomBasis(random: Random): AccessBasis {
   const policies = randomPolicies(random).map((policy) => ({
     ...policy,

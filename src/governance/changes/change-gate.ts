@@ -164,7 +164,9 @@ export class ChangeGates {
     return decision;
   }
 
-  /** Returns the approvals of a change, and whether those that count now are enough, as when an execution is resumed. */
+  /**
+   * Returns the approvals of a change, and whether those that count now are enough, as when an execution is resumed.
+   */
   private async approvalsOf(
     decision: Decision,
     transaction: ServiceTransaction,

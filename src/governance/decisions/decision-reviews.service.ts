@@ -128,8 +128,8 @@ export class DecisionReviewsService {
   /**
    * Makes all reviews in one commit, or none. If `review` would refuse one of them, the first refusal is the response,
    * and only it is recorded.
-   * @throws as `review`; CONFLICT for a decision whose action differs from the one that the reviewer saw, and for actions that
-   *   are too large together
+   * @throws as `review`; CONFLICT for a decision whose action differs from the one that the reviewer saw, and for
+   *   actions that are too large together
    */
   async approveTogether(
     caller: Caller,

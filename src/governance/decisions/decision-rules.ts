@@ -253,8 +253,8 @@ export function areEnough(
 type ReviewedDecision = Pick<Decision, 'type' | 'change' | 'reviews'>;
 
 /**
- * Returns, for each approval, the groups that it may count for. For an emergency, every review counts: nobody settles it
- * alone, not even by a rejection, because whoever broke the glass may be the one who rejects.
+ * Returns, for each approval, the groups that it may count for. For an emergency, every review counts: nobody settles
+ * it alone, not even by a rejection, because whoever broke the glass may be the one who rejects.
  */
 export function fillableGroups({ reviews, ...decision }: ReviewedDecision): FillableGroups[] {
   return reviews.filter((review) => isApproval(review) || isChangeReview(decision)).map(({ groups = [] }) => groups);

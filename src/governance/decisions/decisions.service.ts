@@ -83,8 +83,8 @@ export class DecisionsService {
   }
 
   /**
-   * @throws VALIDATION_ERROR for an unknown proposer; PERMISSION_DENIED for a suspended one, with the refusal recorded; CONFLICT
-   * for one question too many.
+   * @throws VALIDATION_ERROR for an unknown proposer; PERMISSION_DENIED for a suspended one, with the refusal recorded;
+   *   CONFLICT for one question too many.
    */
   async propose(caller: Caller, request: ProposeDecisionRequest): Promise<Decision> {
     const approvers = request.approvers === undefined ? null : filledGroups(request.approvers);

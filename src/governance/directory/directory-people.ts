@@ -83,7 +83,8 @@ export class DirectoryPeople {
 
   /**
    * Changes a person; writes nothing if nothing changes.
-   * @param inputFor gives the person's new members. It sees the person in the command: another replica may have changed it since.
+   * @param inputFor gives the person's new members. It sees the person in the command: another replica may have changed
+   *   it since.
    * @throws NOT_FOUND; VALIDATION_ERROR; CONFLICT
    */
   change(

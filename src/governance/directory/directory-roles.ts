@@ -66,8 +66,9 @@ export class DirectoryRoles implements OnApplicationBootstrap {
   }
 
   /**
-   * Lets the roles of these people follow their groups as they are now. Only people whose roles differ are read again in
-   * a command. @returns the number of people who have other roles
+   * Lets the roles of these people follow their groups as they are now. Only people whose roles differ are read again
+   * in a command.
+   * @returns the number of people who have other roles
    */
   async followAmong(ids: readonly string[]): Promise<number> {
     if (this.managed.size === 0) return 0;

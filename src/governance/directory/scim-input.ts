@@ -35,8 +35,8 @@ const EMAIL_PARTS = ['type', 'primary', 'value', 'display'] as const;
 const CORE_SCHEMA = /^urn:ietf:params:scim:schemas:core:2\.0:(?:User|Group):$/i;
 
 /**
- * An attribute path: its attribute in lower case, with the URN of another schema if it has one, the filter in brackets and the
- * part after the dot.
+ * An attribute path: its attribute in lower case, with the URN of another schema if it has one, the filter in brackets
+ * and the part after the dot.
  */
 interface AttributePath {
   readonly name: string;

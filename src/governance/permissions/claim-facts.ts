@@ -6,7 +6,10 @@ import type { ClaimFact } from '../policies/conditions/condition';
 
 /** Most claims of a predicate; with more, the predicate counts as unknown. */
 const MAX_CLAIMS = 100;
-/** Most bytes of the JSON of a claim's value, and of all contexts of a predicate: with more, the predicate counts as unknown. */
+/**
+ * Most bytes of the JSON of a claim's value, and of all contexts of a predicate: with more, the predicate counts as
+ * unknown.
+ */
 const MAX_VALUE_BYTES = 1_000;
 const MAX_CONTEXT_BYTES = 65_536;
 /** Most keys of one statement, which parses all contexts of the claims of each key. */

@@ -182,7 +182,10 @@ function firstIds(rowLists: readonly (readonly { readonly id: string | null }[])
   });
 }
 
-/** Returns a statement with one search for each form of the condition: each has an index that reads only what it looks for. */
+/**
+ * Returns a statement with one search for each form of the condition: each has an index that reads only what it looks
+ * for.
+ */
 function earlierSql(dialect: Dialect, then: string): string {
   const [run, agentId, from, to, resourceKey, excludedId] = EARLIER_COLUMNS.map((name, index) =>
     dialect.jsonAt(index + 1, { name, type: 'text' }),

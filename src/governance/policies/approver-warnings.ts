@@ -16,7 +16,9 @@ import { isSeenFrom } from './team-policies';
 
 /** Active agents that a warning may examine and name. */
 export interface WarnedOf {
-  /** Team of all policies. Only agents of this team and people without a team are considered; null considers all agents. */
+  /**
+   * Team of all policies. Only agents of this team and people without a team are considered; null considers all agents.
+   */
   readonly team: string | null;
   /** Active agents by name that the same commit creates, or puts in place of registered ones. */
   readonly declared: ReadonlyMap<string, PolicyAgent>;

@@ -26,8 +26,8 @@ const UNSIGNED_CRITICAL =
   "approval.riskLevel is critical and no group is signed: whoever has taken over a reviewer's session, or drives their browser, can approve.";
 
 /**
- * Finds what is wrong with policies that are created: parts that match nothing, or more than they seem to, and approvals
- * that nobody can give.
+ * Finds what is wrong with policies that are created: parts that match nothing, or more than they seem to, and
+ * approvals that nobody can give.
  */
 @Injectable()
 export class CreationWarnings {

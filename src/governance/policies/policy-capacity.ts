@@ -14,8 +14,8 @@ const MEMBERS = ['policies', 'limited', 'bytes', 'patterns', 'conditions', 'fact
 const NOTHING = { policies: 0, limited: 0, bytes: 0, patterns: 0, conditions: 0, facts: 0, timed: 0 };
 
 /**
- * Size of policies: their number, the number with limits, their patterns, conditions, facts and conditions on a time, and
- * the bytes held as text.
+ * Size of policies: their number, the number with limits, their patterns, conditions, facts and conditions on a time,
+ * and the bytes held as text.
  */
 type Extent = Readonly<Record<(typeof MEMBERS)[number], number>>;
 

@@ -43,7 +43,8 @@ interface NameWarning {
 
 /**
  * Warns of names in policies that come into force: roles and names that no agent has, and actions that no agent's
- * capabilities cover and no other policy names. All agents and policies are looked at, so the work is divided into turns.
+ * capabilities cover and no other policy names. All agents and policies are looked at, so the work is divided into
+ * turns.
  * @param most most warnings: no more names are compared than are shown
  */
 export async function unknownNames(

@@ -153,7 +153,10 @@ export class SecretRedaction {
     return redacted;
   }
 
-  /** True if the service replaces the value at a path, or one that contains it. @param path names, or `*` for each item */
+  /**
+   * True if the service replaces the value at a path, or one that contains it.
+   * @param path names, or `*` for each item
+   */
   covers(path: readonly string[]): boolean {
     return this.usual.covers(path);
   }

@@ -211,8 +211,9 @@ export async function answerBeforeBody(request: ServiceRequest, response: Respon
 }
 
 /**
- * Receives the rest of a body and discards it; beyond the bound of bytes nothing more is read. Resolves at its end, when
- * the time is over, or when the client has left. The connection ends with the answer unless the body is known to be small.
+ * Receives the rest of a body and discards it; beyond the bound of bytes nothing more is read. Resolves at its end,
+ * when the time is over, or when the client has left. The connection ends with the answer unless the body is known to
+ * be small.
  */
 export function discardBody(request: ServiceRequest, response: Response): Promise<void> {
   if (!isSmallUnread(request)) response.setHeader('Connection', 'close');

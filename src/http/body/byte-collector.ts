@@ -1,6 +1,6 @@
 /**
- * Collects the bytes of a body in one buffer. A buffer for each chunk would take hundreds of bytes for each byte of a body that
- * arrives byte by byte.
+ * Collects the bytes of a body in one buffer. A buffer for each chunk would take hundreds of bytes for each byte of a
+ * body that arrives byte by byte.
  */
 export class ByteCollector {
   private buffer: Buffer = Buffer.alloc(0);

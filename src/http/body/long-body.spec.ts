@@ -21,7 +21,10 @@ async function messageOf(parse: Parse): Promise<string | null> {
   }
 }
 
-/** The body and its faults in one order, or that it is refused. A body with several repeated names has a fault at one or more of them. */
+/**
+ * The body and its faults in one order, or that it is refused. A body with several repeated names has a fault at one or
+ * more of them.
+ */
 async function outcomeOf(parse: Parse): Promise<unknown> {
   const body = await Promise.resolve()
     .then(parse)

@@ -49,8 +49,8 @@ interface RecordNames {
 }
 
 /**
- * Requests that wait until a record has changed. A wait costs nothing but its connection: the subjects of new entries are
- * read once for all waits, and a record is read again only when an entry names it.
+ * Requests that wait until a record has changed. A wait costs nothing but its connection: the subjects of new entries
+ * are read once for all waits, and a record is read again only when an entry names it.
  */
 @Injectable()
 export class RecordWaiter {

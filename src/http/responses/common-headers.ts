@@ -64,7 +64,10 @@ const EXPOSED_HEADERS = [
 ];
 const PREFLIGHT_CACHE_SECONDS = 600;
 
-/** Options of Express's `cors` for the given origins, compared exactly. A preflight is counted, then answered by the fallback. */
+/**
+ * Options of Express's `cors` for the given origins, compared exactly. A preflight is counted, then answered by the
+ * fallback.
+ */
 export function corsOptions(origins: readonly string[] | '*'): CorsOptions {
   return {
     origin: origins === '*' ? '*' : [...origins],

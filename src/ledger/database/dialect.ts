@@ -48,8 +48,8 @@ export interface Dialect {
   /** Aggregates rows into the text of a JSON list, each row a list of the columns' values. */
   jsonRows(columns: readonly string[]): string;
   /**
-   * The JSON text of a column's value: JSON is its own text, and null is written. An altered value fails, or is one for which
-   * `isAltered` is true.
+   * The JSON text of a column's value: JSON is its own text, and null is written. An altered value fails, or is one for
+   * which `isAltered` is true.
    */
   jsonText(column: ColumnDefinition): string;
   /** A text column's value in a form from which `placeAt` restores it exactly: drivers alter text that is not UTF-8. */

@@ -91,8 +91,8 @@ export interface RecordKind<Row extends GovernedRow, Column extends string = Col
    */
   readonly repeats?: { readonly table: string; readonly by: string; readonly columns: readonly string[] };
   /**
-   * Columns that are not hashed, each with an action: the column has the sequence of the entry with this action about the
-   * record; null if there is none.
+   * Columns that are not hashed, each with an action: the column has the sequence of the entry with this action about
+   * the record; null if there is none.
    */
   readonly entrySequences?: Readonly<Partial<Record<Column, string>>>;
   /** True if `unhashedAgree` needs the details of the entry, which are only read then. */

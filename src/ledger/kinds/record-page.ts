@@ -2,8 +2,8 @@ import type { SqlValue } from '../database/sql-connection';
 
 /**
  * `contains`: the JSON list in the column contains the value. `after`: greater than. `among`: equal to one of the whole
- * numbers in the value, a JSON list of one-element lists. `nullOrAmong`: the same of texts, or null. `present`: not null; the
- * value does not count. `refersTo`: the id of a row of the target whose column equals the value.
+ * numbers in the value, a JSON list of one-element lists. `nullOrAmong`: the same of texts, or null. `present`: not
+ * null; the value does not count. `refersTo`: the id of a row of the target whose column equals the value.
  */
 export type Comparison =
   | 'equals'

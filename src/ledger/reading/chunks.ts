@@ -40,8 +40,8 @@ export async function* chunksOf<Row>(read: (last: Row | undefined) => Promise<Ro
 }
 
 /**
- * Yields ranges of at most `MAX_ENTRIES` entries, each as a sequence before its first entry and the sequence of its last
- * entry. If there is an `action`, only entries with this action count.
+ * Yields ranges of at most `MAX_ENTRIES` entries, each as a sequence before its first entry and the sequence of its
+ * last entry. If there is an `action`, only entries with this action count.
  */
 export async function* entryRanges(
   chain: Pick<SqlSessions, 'all'>,

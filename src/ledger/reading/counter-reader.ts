@@ -11,7 +11,9 @@ export interface LedgerCounts {
   readonly records: readonly number[];
 }
 
-/** Reads sums, and the counters that are updated together with the head. The cost does not grow with the counted rows. */
+/**
+ * Reads sums, and the counters that are updated together with the head. The cost does not grow with the counted rows.
+ */
 @Injectable()
 export class CounterReader {
   private readonly selectCounts: string;

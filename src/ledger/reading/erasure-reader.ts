@@ -58,8 +58,8 @@ export class ErasureReader {
   }
 
   /**
-   * Returns the sequences of entries whose erased contents somebody has put back. Leaves out entries of records that the
-   * service is still emptying.
+   * Returns the sequences of entries whose erased contents somebody has put back. Leaves out entries of records that
+   * the service is still emptying.
    * @param subjectTypes types of the erased records
    */
   async restoredEntries(subjectTypes: readonly string[]): Promise<ReadonlySet<number>> {

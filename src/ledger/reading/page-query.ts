@@ -41,7 +41,10 @@ export class Parameters {
     return `$${this.values.push(value)}`;
   }
 
-  /** Adds a number for LIMIT or OFFSET. SQLite compiles a statement again whenever a bare placeholder there gets a value. */
+  /**
+   * Adds a number for LIMIT or OFFSET. SQLite compiles a statement again whenever a bare placeholder there gets a
+   * value.
+   */
   addCount(value: number): string {
     return `CAST(${this.add(value)} AS INTEGER)`;
   }
@@ -294,7 +297,9 @@ const PAGE_BYTES = 1024 * 1024;
 /** Exceeds any value that either database can store. */
 export const ANY_SIZE = 2 ** 31 - 1;
 
-/** Returns how many bytes each row of a page, and the row after the page, may have if the other rows are not checked. */
+/**
+ * Returns how many bytes each row of a page, and the row after the page, may have if the other rows are not checked.
+ */
 export function shareOf(limit: number): number {
   return Math.floor(PAGE_BYTES / (limit + 1));
 }

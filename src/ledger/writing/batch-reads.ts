@@ -118,7 +118,9 @@ interface Dependents {
 export class RowQueryCache {
   /** Found rows by query key. */
   private readonly results = new Map<string, readonly unknown[]>();
-  /** Cached queries that depend on rows of a kind, by the values of these rows: many queries depend on the same ones. */
+  /**
+   * Cached queries that depend on rows of a kind, by the values of these rows: many queries depend on the same ones.
+   */
   private readonly dependents = new Map<AnyRecordKind, Map<string, Dependents>>();
 
   constructor(private readonly connection: Pick<SqlSessions, 'all'>) {}

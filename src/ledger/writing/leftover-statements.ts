@@ -25,7 +25,8 @@ export function deleteChunkSql({ kind, table }: RecordCodec): string {
 }
 
 /**
- * Selects a removed owner with rows to delete. Skips an owner that still exists, even if somebody put it in the leftovers table.
+ * Selects a removed owner with rows to delete. Skips an owner that still exists, even if somebody put it in the
+ * leftovers table.
  */
 export function selectLeftoverSql({ kind }: RecordCodec, owners: RecordCodec): string {
   return (

@@ -22,7 +22,9 @@ const MAX_BATCH_COMMANDS = 512;
 /** Milliseconds after which a batch counts as stuck. It is not interrupted: a COMMIT may be waiting for its standby. */
 const MAX_BATCH_MS = 10_000;
 
-/** Takes the commands in order of arrival, one batch at a time, and reports to each caller the result of its command. */
+/**
+ * Takes the commands in order of arrival, one batch at a time, and reports to each caller the result of its command.
+ */
 export class Writer {
   observer: LedgerObserver | null = null;
   private readonly logger = new Logger('Ledger');

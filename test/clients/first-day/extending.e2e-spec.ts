@@ -136,7 +136,8 @@ describe('The module of docs/extending.md', () => {
 });
 
 /**
- * Runs the commands of the page's last section with the helpers of docs/first-five-minutes.md, and returns the output of each block.
+ * Runs the commands of the page's last section with the helpers of docs/first-five-minutes.md, and returns the output
+ * of each block.
  */
 async function tryItOut(service: StartedProgram): Promise<Record<string, unknown>[][]> {
   const helpers = codeBlocks(readDocument('docs/first-five-minutes.md'))[1]?.code ?? '';

@@ -31,8 +31,8 @@ export async function print(proof) {
 }
 
 /**
- * A client during whose requests the policy POLICY ends: it is in force when an action is looked at, and no longer when the action
- * is asked for. With LOST the answer to that does not arrive.
+ * A client during whose requests the policy POLICY ends: it is in force when an action is looked at, and no longer when
+ * the action is asked for. With LOST the answer to that does not arrive.
  */
 export const turning = new GovernanceClient({
   ...{ url, key, patience: 0 },
@@ -58,8 +58,8 @@ export async function reportedByAnother({ amount }) {
 }
 
 /**
- * Has a framework give a call up while it waits, and the call approved afterwards. Answers how often it has run by the time that
- * somebody else has used the approval.
+ * Has a framework give a call up while it waits, and the call approved afterwards. Answers how often it has run by the
+ * time that somebody else has used the approval.
  */
 export async function giveUp(tool, begin) {
   const ending = new globalThis.AbortController();

@@ -24,7 +24,9 @@ import { send } from '../../support/application/send';
 import { run, type ProgramRun } from '../../support/processes/shell';
 import { buildCommandLine, gov as runGov, MAIN } from '../command-line';
 
-/** Milliseconds for which the typed client asks anew unless it is told otherwise; each command alone would take as long. */
+/**
+ * Milliseconds for which the typed client asks anew unless it is told otherwise; each command alone would take as long.
+ */
 const PATIENCE = 30_000;
 
 describeOnSqlite('The command line', () => {

@@ -20,7 +20,9 @@ import { run, type ProgramRun } from '../../support/processes/shell';
 import { startCommand } from '../../support/processes/started-program';
 import { buildCommandLine, MAIN } from '../command-line';
 
-/** Packs a package as `npm pack` does, and unpacks it where npm installs it. Its dependencies are those of the clone. */
+/**
+ * Packs a package as `npm pack` does, and unpacks it where npm installs it. Its dependencies are those of the clone.
+ */
 async function install(source: string, modules: string): Promise<void> {
   const packing = ['pack', '--json', '--ignore-scripts', '--pack-destination', modules];
   const [{ filename, name }] = JSON.parse((await succeeded('npm', packing, source)).output) as [

@@ -2,8 +2,9 @@ import { existsSync, readFileSync, appendFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-// A server that lies, as a file says: { tools?, instructions?, prompts?, resources?, templates?, size?, silent?, dies?, says?, fails? } in
-// JSON, read for each request. What it says besides, and how it fails, is by method. It notes each call.
+// A server that lies, as a file says:
+// { tools?, instructions?, prompts?, resources?, templates?, size?, silent?, dies?, says?, fails? } in JSON, read for
+// each request. What it says besides, and how it fails, is by method. It notes each call.
 const [file, runs] = process.argv.slice(2);
 const state = () => JSON.parse(readFileSync(file, 'utf8'));
 const all = {

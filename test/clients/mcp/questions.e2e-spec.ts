@@ -5,7 +5,10 @@ import { answer, Strangers, WITH_EVERYTHING } from './strangers';
 const line = (message: object): string => JSON.stringify({ jsonrpc: '2.0', ...message });
 const params = { message: 'Your name?', requestedSchema: { type: 'object', properties: {} } };
 const QUESTION = line({ id: 'q', method: 'elicitation/create', params });
-/** A server that never answers a call, asks when its prompts are listed, and no longer wants an answer when its resources are. */
+/**
+ * A server that never answers a call, asks when its prompts are listed, and no longer wants an answer when its
+ * resources are.
+ */
 const ODD = {
   initialize: [WITH_EVERYTHING],
   'tools/call': ['%NEVER%'],

@@ -4,11 +4,13 @@ import { createServer } from 'node:http';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 
-// A server that answers some methods with the lines of a file, { <method>: [line, …] } in JSON, read for each request: %ID% is the id of
-// the request, %N% a number that rises, %BIG% and %SIZE% 17 and 8 MB of text, %MANY% five million objects, and %DEEP% a hundred thousand lists in one another. It speaks over pipes, or over HTTP, where a line is an event. It forgets its
-// sessions when `epoch` changes, which it says by `forgotten`, a status, and `http` has { status, headers, body } by method. The line
-// %NEVER% leaves a request without an answer, %CUT% ends the connection, %HELPER% also leaves a child behind that holds the pipes, and
-// %DEAF% reads nothing more, and %PROGRESS% reports progress for ever. It notes the requests in the file with `.log` at its end.
+// A server that answers some methods with the lines of a file, { <method>: [line, …] } in JSON, read for each request:
+// %ID% is the id of the request, %N% a number that rises, %BIG% and %SIZE% 17 and 8 MB of text, %MANY% five million
+// objects, and %DEEP% a hundred thousand lists in one another. It speaks over pipes, or over HTTP, where a line is an
+// event. It forgets its sessions when `epoch` changes, which it says by `forgotten`, a status, and `http` has
+// { status, headers, body } by method. The line %NEVER% leaves a request without an answer, %CUT% ends the connection,
+// %HELPER% also leaves a child behind that holds the pipes, and %DEAF% reads nothing more, and %PROGRESS% reports
+// progress for ever. It notes the requests in the file with `.log` at its end.
 const [way, file] = process.argv.slice(2);
 let number = 0;
 const defaults = {

@@ -21,8 +21,8 @@ export interface JwtMethod {
 }
 
 /**
- * Why a login would be refused, by what the documentation of the JWT method says of a role of the type `jwt`: the server itself
- * can be installed from none of the registries that these tests use. Null: it would be let in.
+ * Why a login would be refused, by what the documentation of the JWT method says of a role of the type `jwt`: the
+ * server itself can be installed from none of the registries that these tests use. Null: it would be let in.
  */
 export async function loginFault(method: JwtMethod, role: JwtRole, token: string): Promise<string | null> {
   const document = await json(`${method.discovery.replace(/\/$/, '')}/.well-known/openid-configuration`);

@@ -29,8 +29,8 @@ export async function ledgerFaults(url: string, database: SqlConnection, history
 
 /**
  * Counts answers of /health that said "healthy" although nothing could be committed: the write that ended before it was
- * refused for that reason, no write was committed meanwhile, and the next one was not committed either. A small write may
- * still find room after a larger one was refused, and SQLite makes room when it folds its log: answers after it are
+ * refused for that reason, no write was committed meanwhile, and the next one was not committed either. A small write
+ * may still find room after a larger one was refused, and SQLite makes room when it folds its log: answers after it are
  * correct.
  */
 export function falseHealth({ attempts, sightings }: History, from: number, to: number): number {

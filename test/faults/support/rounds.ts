@@ -1,4 +1,7 @@
-/** Rounds of tests that depend on chance. They are few, as other choices are made each time; FAULT_ROUNDS sets another number. */
+/**
+ * Rounds of tests that depend on chance. They are few, as other choices are made each time; FAULT_ROUNDS sets another
+ * number.
+ */
 export const ROUNDS = Number(process.env['FAULT_ROUNDS'] ?? 4);
 
 /** Milliseconds that a test of `ROUNDS` rounds may take on the slowest machine. */

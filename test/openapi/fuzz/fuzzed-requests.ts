@@ -33,7 +33,9 @@ export interface SentRequest {
 }
 
 const JSON_TYPE = 'application/json';
-/** The path encodes a text once more, and the log masks what is encoded three times: the test would take it for a key. */
+/**
+ * The path encodes a text once more, and the log masks what is encoded three times: the test would take it for a key.
+ */
 const ENCODED_TWICE = /%25[0-9a-f]{2}/i;
 const KIND_BY_COLLECTION: Readonly<Record<string, string>> = {
   entities: 'ent',

@@ -68,7 +68,9 @@ describe('A process whose lease has lapsed', () => {
     await sleep(500);
   }
 
-  /** As on a server that has taken over without this lease, with a clock that is behind, once it has been renewed there. */
+  /**
+   * As on a server that has taken over without this lease, with a clock that is behind, once it has been renewed there.
+   */
   async function renewBehind(): Promise<void> {
     const soon = '((extract(epoch FROM now()) + 30) * 1000)::bigint';
     const row = `"since" = "since" - 120000, "until" = ${soon} WHERE "id" = '${databaseOf(runner).processId}'`;

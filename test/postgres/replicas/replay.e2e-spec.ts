@@ -15,8 +15,8 @@ const MAY_READ = {
   resources: ['*'],
 };
 /**
- * The replay reads what was requested; other statements that look for executions do not. In the databases of other tests,
- * which are made from one template, the table has the same number.
+ * The replay reads what was requested; other statements that look for executions do not. In the databases of other
+ * tests, which are made from one template, the table has the same number.
  */
 const REPLAYING = `
   SELECT 1 FROM pg_locks JOIN pg_stat_activity USING (pid)

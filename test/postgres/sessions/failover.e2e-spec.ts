@@ -32,7 +32,10 @@ async function once(opening: Promise<SqlSessions>): Promise<unknown> {
   }
 }
 
-/** Says who answered a read, or why nobody did; it is repeated while the pool has not noticed that its session was ended. */
+/**
+ * Says who answered a read, or why nobody did; it is repeated while the pool has not noticed that its session was
+ * ended.
+ */
 async function untilAnswered(sessions: SqlSessions): Promise<string> {
   const deadline = Date.now() + 60_000;
   for (;;) {
@@ -104,7 +107,8 @@ describeWithPostgresCluster('Behind a name that leads to one server or another, 
     // Each session opens a connection.
     const connected = gate.connected(2);
     const answers = Promise.all([untilAnswered(points), untilAnswered(points)]);
-    // Sessions, of these reads or of the service's own, are connected to the standby, which they know only three answers later.
+    // Sessions, of these reads or of the service's own, are connected to the standby, which they know only three
+    // answers later.
     await connected;
     gate.aim(primary.port);
     const late = get(id);

@@ -9,7 +9,8 @@ export interface PlanNode {
 
 /**
  * The server's plan for the statement in this session.
- * @param options.isRun true to run the statement: the plan of what a recursive query selects in each step is only shown then
+ * @param options.isRun true to run the statement: the plan of what a recursive query selects in each step is only shown
+ *   then
  */
 export async function planIn(
   session: SqlSessions,

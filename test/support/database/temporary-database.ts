@@ -10,7 +10,10 @@ export async function temporaryDatabase(): Promise<TemporaryDatabase> {
   return onPostgres ? inFolder(await createPostgresDatabase()) : temporaryFolder(sqliteUrl);
 }
 
-/** The same, with all tables: a copy of the one that the service has migrated for this run (test/support/jest/migrated.ts). */
+/**
+ * The same, with all tables: a copy of the one that the service has migrated for this run
+ * (test/support/jest/migrated.ts).
+ */
 export async function migratedDatabase(): Promise<TemporaryDatabase> {
   const { MIGRATED_POSTGRES = '', MIGRATED_SQLITE = '' } = process.env;
   if (onPostgres) return inFolder(await copyPostgresDatabase(MIGRATED_POSTGRES));

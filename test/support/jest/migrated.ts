@@ -3,8 +3,9 @@ import { type TemporaryDatabase, temporaryFolder } from '../../../src/program/te
 import { postgresSettings, TEST_API_KEY } from '../../../src/program/testing/test-api-key';
 
 /**
- * A database that the service has migrated, for the tests of a project to copy: to migrate one for each would take longer
- * than most of them. Jest runs the setup of a project once, before its first test, and workers inherit what it sets.
+ * A database that the service has migrated, for the tests of a project to copy: to migrate one for each would take
+ * longer than most of them. Jest runs the setup of a project once, before its first test, and workers inherit what it
+ * sets.
  */
 export async function migrated(urlOf: (path: string) => string): Promise<TemporaryDatabase> {
   const database = temporaryFolder(urlOf);

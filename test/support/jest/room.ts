@@ -5,7 +5,9 @@ import { forgetSecrets } from '../application/secret-watch';
 
 type Names = Readonly<Record<string, readonly string[]>>;
 
-/** On PostgreSQL, the files of a room that run there, unless all do, and which rooms run together: see jest.config.mjs. */
+/**
+ * On PostgreSQL, the files of a room that run there, unless all do, and which rooms run together: see jest.config.mjs.
+ */
 const { ON_POSTGRES, SMALL_ROOMS } = globalThis as { ON_POSTGRES?: Names; SMALL_ROOMS?: Names };
 
 const ENDING = '.e2e-spec.ts';

@@ -33,8 +33,8 @@ let previous: Promise<unknown> = Promise.resolve();
 
 /**
  * What the offline verifier does with a command line, and with a text as its standard input. The process that answers
- * remains: to start one takes longer than most of what it is asked. It ends with that of the tests. `--kinds` would apply
- * to what it is asked later, too, and needs a process of its own.
+ * remains: to start one takes longer than most of what it is asked. It ends with that of the tests. `--kinds` would
+ * apply to what it is asked later, too, and needs a process of its own.
  */
 export function runVerifier(words: readonly string[], input = ''): Promise<VerifierRun> {
   if (words.includes('--kinds')) throw new Error('--kinds needs a process of its own.');

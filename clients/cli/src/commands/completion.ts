@@ -1,7 +1,10 @@
 import { Argument, type Command } from 'commander';
 import { printLine } from '../output.js';
 
-/** The words that may follow on a line, by the words before them: '' for none, then for example "keys" or "policies plan". */
+/**
+ * The words that may follow on a line, by the words before them: '' for none, then for example "keys" or "policies
+ * plan".
+ */
 type Words = ReadonlyMap<string, readonly string[]>;
 
 const SCRIPTS = { bash, fish, zsh } as const;

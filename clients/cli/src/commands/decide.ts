@@ -151,8 +151,8 @@ function reasonAlone(decision: Decision): string | null {
 }
 
 /**
- * Loads the names of the reviewers, of the people in whose place the agent can approve, and of the proposers of decisions about no
- * execution, if the key may read them.
+ * Loads the names of the reviewers, of the people in whose place the agent can approve, and of the proposers of
+ * decisions about no execution, if the key may read them.
  */
 async function namesOf(governance: GovernanceClient, decisions: readonly Decision[]): Promise<AgentNames> {
   const ids = decisions.flatMap((decision) => [
@@ -197,7 +197,10 @@ async function decide(verb: Verb, id: string, options: DecideOptions): Promise<v
     await printGiven(governance, id, verb);
 }
 
-/** Only a browser reaches the device that signs. @throws SettingsError that names the page if the decision needs a signature */
+/**
+ * Only a browser reaches the device that signs.
+ * @throws SettingsError that names the page if the decision needs a signature
+ */
 async function sendReview(id: string, send: () => Promise<Decision>): Promise<Decision> {
   try {
     return await send();
@@ -249,8 +252,9 @@ function printDecided(decision: Decision): void {
 }
 
 /**
- * Checks the reviewer before the question. Warns of a key that is bound to nobody: its holder can decide as anyone, and the ledger shows
- * only the name that was given. @throws SettingsError if no reviewer is named
+ * Checks the reviewer before the question. Warns of a key that is bound to nobody: its holder can decide as anyone, and
+ * the ledger shows only the name that was given.
+ * @throws SettingsError if no reviewer is named
  */
 async function requireReviewer(governance: GovernanceClient, as: string | undefined): Promise<void> {
   if ((await governance.get('/api/v1/me')).agentId !== null) return;

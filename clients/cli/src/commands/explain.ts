@@ -69,7 +69,9 @@ async function printVerdict(
   for (const group of approval?.approvers ?? []) printLine(plain(`  needs ${groupText(group)}`));
 }
 
-/** Prints the description of a policy that restricts, and the values that its conditions saw, which the response lacks. */
+/**
+ * Prints the description of a policy that restricts, and the values that its conditions saw, which the response lacks.
+ */
 async function printRules(governance: GovernanceClient, id: string, input: ConditionInput): Promise<void> {
   const { description, conditions } = await governance.get('/api/v1/policies/{id}', { path: { id }, query: {} });
   const text = description.trim().replace(/\s+/g, ' ');
@@ -95,7 +97,10 @@ async function printRefusal(
   for (const { id, reason: why } of coveringStops) printLine(plain(`  stopped by ${id}: ${why}`));
 }
 
-/** Prints policies that fail in one part, with the contents of that part; of conditions, those that fail and the value that they saw. */
+/**
+ * Prints policies that fail in one part, with the contents of that part; of conditions, those that fail and the value
+ * that they saw.
+ */
 async function printNearest(
   governance: GovernanceClient,
   { explanation }: Schemas['EvaluationResponse'],

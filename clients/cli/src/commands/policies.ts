@@ -12,7 +12,9 @@ const ALL = ['--all', 'show each kind of request, with all names'] as const;
 
 type Paths = readonly string[];
 
-/** Loaded at first use: the code that reads YAML and checks a schema takes almost as long to load as all other commands. */
+/**
+ * Loaded at first use: the code that reads YAML and checks a schema takes almost as long to load as all other commands.
+ */
 const actions = () => import('../policies/file-actions.js');
 
 /** The commands of `gov policies` that work with files. */

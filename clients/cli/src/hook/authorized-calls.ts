@@ -38,8 +38,8 @@ export function keepAuthorized(call: string, service: string, execution: Executi
 }
 
 /**
- * Claims the remembered use, to add its outcome; null if it was not authorised here, or is already reported. Equal uses without ids are
- * interchangeable: they were authorised as the same.
+ * Claims the remembered use, to add its outcome; null if it was not authorised here, or is already reported. Equal uses
+ * without ids are interchangeable: they were authorised as the same.
  */
 export function keepOutcome(call: string, outcome: Outcome): KeptCall | null {
   for (const path of paths().filter((file) => basename(file).startsWith(digestOf(call)) && !CLAIMED.test(file))) {

@@ -44,8 +44,8 @@ const SERVER = 'claude-code';
 const PATIENCE = 10_000;
 
 /**
- * Returns the answer to an event; null lets Claude Code follow its own rules, so that being authorised never skips the questions to
- * its user.
+ * Returns the answer to an event; null lets Claude Code follow its own rules, so that being authorised never skips the
+ * questions to its user.
  * @throws Error if the event cannot be read or its result cannot be reported.
  */
 export async function answerClaudeCode(
@@ -139,7 +139,10 @@ async function afterTool(event: HookEvent, outcome: Outcome): Promise<void> {
   for (const earlier of unreportedCalls(own)) await reportEarlier(earlier);
 }
 
-/** Reports earlier uses after the service has answered again. A use that it refuses for good is not reported a second time. */
+/**
+ * Reports earlier uses after the service has answered again. A use that it refuses for good is not reported a second
+ * time.
+ */
 async function reportEarlier(earlier: KeptCall): Promise<void> {
   if (earlier.outcome === undefined) return;
   try {

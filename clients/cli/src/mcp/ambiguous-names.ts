@@ -7,8 +7,8 @@ const MAX_CHARACTERS = 16_384;
 const ASCII = /^[\0-\x7f]*$/;
 
 /**
- * Where an object has names that programs can read in two ways: policies would compare one member, and the server take the other. Undefined
- * if there is none.
+ * Where an object has names that programs can read in two ways: policies would compare one member, and the server take
+ * the other. Undefined if there is none.
  */
 export function ambiguousNamesIn(value: unknown, path: string): string | undefined {
   const names = new FoldedNames();

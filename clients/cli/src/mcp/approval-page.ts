@@ -4,8 +4,8 @@ const CONSOLE = 'console';
 const TIMEOUT = 5_000;
 
 /**
- * Finds where a person decides: a page of the console, below the service's public address. Null where the service has no public
- * address, or no console; the request is repeated until there is one.
+ * Finds where a person decides: a page of the console, below the service's public address. Null where the service has
+ * no public address, or no console; the request is repeated until there is one.
  */
 export function approvalPages(serviceUrl: string): (decisionId: string) => Promise<string | null> {
   let pageUrl: string | null = null;

@@ -19,9 +19,10 @@ const IN_USE = 'The id of a request is in use by another.';
 const TEXT = 'Batches are not part of this protocol: nothing of it was done. Send each message on a line of its own.';
 
 /**
- * Removes batches from the lines of a client, which the SDK would ignore in silence: each request in a batch is answered with an
- * error, so that no client waits for it. So is a request whose id is in use by another: the SDK could cancel only the later one.
- * A message that is too large is an error of the lines: its end, and so its id, is not known.
+ * Removes batches from the lines of a client, which the SDK would ignore in silence: each request in a batch is
+ * answered with an error, so that no client waits for it. So is a request whose id is in use by another: the SDK could
+ * cancel only the later one. A message that is too large is an error of the lines: its end, and so its id, is not
+ * known.
  * @param openIds ids of the requests that are neither answered nor cancelled; whoever sends an answer removes its id
  */
 export function withoutBatches(input: Readable, output: Writable, openIds: Set<unknown>): Readable {
@@ -31,7 +32,10 @@ export function withoutBatches(input: Readable, output: Writable, openIds: Set<u
 class WithoutBatches extends Transform {
   private isAtStart = true;
   private isBatch = false;
-  /** The chunks of the current line. The SDK gets the whole line, as it copies everything for each chunk that it appends. */
+  /**
+   * The chunks of the current line. The SDK gets the whole line, as it copies everything for each chunk that it
+   * appends.
+   */
   private line: Buffer[] = [];
   /** Bytes of the line so far. */
   private size = 0;

@@ -61,7 +61,8 @@ async function pinnedOf(tools: ListedItem<Tool>[], pins: Pins | null): Promise<L
 }
 
 /**
- * Compares the pin with the tool's present definition, which may have changed since the client read it, or while the call waited.
+ * Compares the pin with the tool's present definition, which may have changed since the client read it, or while the
+ * call waited.
  * @throws UnclearCallError
  */
 async function requirePinned(target: NonNullable<ReturnType<Servers['find']>>, pins: Pins): Promise<void> {
@@ -73,8 +74,8 @@ async function requirePinned(target: NonNullable<ReturnType<Servers['find']>>, p
 }
 
 /**
- * Returns the tool without support for tasks, which the proxy does not offer, and without its output schema: a client would discard
- * a result that does not fit it, for example one of a handler of the service, and call the tool again.
+ * Returns the tool without support for tasks, which the proxy does not offer, and without its output schema: a client
+ * would discard a result that does not fit it, for example one of a handler of the service, and call the tool again.
  */
 function withVisibleName({ visibleName, item }: ListedItem<Tool>): Tool {
   const { execution: _, outputSchema: __, ...tool } = item;

@@ -44,7 +44,10 @@ export class ServerEndedError extends Error {}
 export interface GovernedCall<Result> {
   /** The name in messages. */
   readonly name: string;
-  /** Returns the request to the policies; called for each check, as it may change while the call waits. @throws UnclearCallError */
+  /**
+   * Returns the request to the policies; called for each check, as it may change while the call waits.
+   * @throws UnclearCallError
+   */
   readonly requestOf: () => GuardRequest | Promise<GuardRequest>;
   /** Passes an authorised call to the server. @throws ReportedFailure if the server reports a failure. */
   readonly run: (callOptions: CallOptions) => Promise<Result>;
@@ -96,8 +99,8 @@ export interface Gate {
 export type Elicitation = { readonly form: boolean; readonly url: boolean } | null;
 
 /**
- * Carries out one call: checks it, holds it while it needs an approval, runs it when it is authorised, and reports it. A call that is
- * not authorised never runs.
+ * Carries out one call: checks it, holds it while it needs an approval, runs it when it is authorised, and reports it.
+ * A call that is not authorised never runs.
  */
 export async function governedCall<Result>(
   gate: Gate,
@@ -132,8 +135,8 @@ export async function governedCall<Result>(
 }
 
 /**
- * Questions a client with a handshake, and returns its answer; null if it gives none. The SDK would do so, too, but not for subscriptions,
- * and without an answer it would not say that the approval is pending.
+ * Questions a client with a handshake, and returns its answer; null if it gives none. The SDK would do so, too, but not
+ * for subscriptions, and without an answer it would not say that the approval is pending.
  */
 async function answersWithin(
   { mcpReq: { send, signal } }: ServerContext,
@@ -152,8 +155,8 @@ async function answersWithin(
 }
 
 /**
- * Checks the call, and runs it if it is authorised. A call that the client has cancelled uses no approval up; a request that may
- * authorise it is not interrupted, as what it authorises has to be reported.
+ * Checks the call, and runs it if it is authorised. A call that the client has cancelled uses no approval up; a request
+ * that may authorise it is not interrupted, as what it authorises has to be reported.
  */
 async function attempt<Result>(
   gate: Gate,
@@ -235,7 +238,10 @@ async function approvalOf(
   }
 }
 
-/** Returns a question to the client, whose answer approves nothing and only causes another check; null if the client cannot show it. */
+/**
+ * Returns a question to the client, whose answer approves nothing and only causes another check; null if the client
+ * cannot show it.
+ */
 async function question(
   gate: Gate,
   name: string,

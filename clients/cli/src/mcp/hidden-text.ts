@@ -17,7 +17,8 @@ const REASONS: Readonly<Record<string, (items: string) => string>> = {
 };
 
 /**
- * Returns a sentence, for example "3 tools hidden: no policy allows 2 of them, the agent lacks the capability for 1 of them."
+ * Returns a sentence, for example "3 tools hidden: no policy allows 2 of them, the agent lacks the capability for 1 of
+ * them."
  * @param reasons one for each hidden item
  */
 export function hiddenText(kind: string, reasons: readonly string[]): string {

@@ -66,8 +66,8 @@ const TOOL_MEMBERS = [...TEXT_MEMBERS, 'secret'];
 const MAX_SECRETS = 10;
 
 /**
- * The call is unclear: its tool's name or the argument with the resource cannot be used, or a number among the arguments may no longer
- * be what the client sent. Nothing is requested and nothing runs.
+ * The call is unclear: its tool's name or the argument with the resource cannot be used, or a number among the
+ * arguments may no longer be what the client sent. Nothing is requested and nothing runs.
  */
 export class UnclearCallError extends Error {}
 
@@ -166,8 +166,9 @@ function text(value: unknown, place: string): string {
 }
 
 /**
- * @throws UnclearCallError where the mapping takes the resource from an argument that the call does not have, where it leaves
- * action or resource to a name that cannot be one, where a number may have changed on its way, or where programs read names differently.
+ * @throws UnclearCallError where the mapping takes the resource from an argument that the call does not have, where it
+ *   leaves action or resource to a name that cannot be one, where a number may have changed on its way, or where
+ *   programs read names differently.
  */
 export function requestOf(mapping: Mapping, tool: ItemName, input: Arguments | undefined): ToolRequest {
   const { server, name, visibleName } = tool;
@@ -190,8 +191,8 @@ export function promptRequestOf({ server, name }: ItemName, input: Arguments | u
 }
 
 /**
- * True if every reader finds the same scheme, host and path in a URI: `FILE:///a`, `file://h/a`, `file:/a` and `file:///a?b` are
- * `file:///a` to some readers, and would pass by a policy about it.
+ * True if every reader finds the same scheme, host and path in a URI: `FILE:///a`, `file://h/a`, `file:/a` and
+ * `file:///a?b` are `file:///a` to some readers, and would pass by a policy about it.
  */
 export function isPlainUri(uri: string): boolean {
   if (UNCLEAR_PARTS.test(uri) || (/^file:/i.test(uri) && !PLAIN_FILE.test(uri))) return false;
@@ -204,8 +205,8 @@ export function isPlainUri(uri: string): boolean {
 }
 
 /**
- * Returns the request to read a resource: its URI as a path, with another form for each of `file:///a`, `note://a`, `note:///a` and `note:a`.
- * The service refuses a path that could be read as another one.
+ * Returns the request to read a resource: its URI as a path, with another form for each of `file:///a`, `note://a`,
+ * `note:///a` and `note:a`. The service refuses a path that could be read as another one.
  * @throws UnclearCallError for a URI that is not plain
  */
 export function readRequestOf(server: string, uri: string): Omit<ToolRequest, 'parameters'> {

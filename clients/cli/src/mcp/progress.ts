@@ -3,7 +3,9 @@ import { UnreadNotifications } from './unread-notifications.js';
 
 /** Milliseconds between two notifications of a call that waits. */
 const INTERVAL_MS = 5_000;
-/** Maximum number of notifications of a call in a second, and of those that its client has not read: others are dropped. */
+/**
+ * Maximum number of notifications of a call in a second, and of those that its client has not read: others are dropped.
+ */
 const MAX_PER_SECOND = 100;
 const MAX_UNREAD = 10;
 const MAX_UNREAD_BYTES = 64 * 1024;
@@ -14,8 +16,8 @@ const MAX_MESSAGE_CHARACTERS = 1_000;
 const calls = new WeakMap<AbortSignal, CallProgress>();
 
 /**
- * The progress of one call: first of the wait, then of the tool. It only rises, as the protocol demands. A server may report
- * progress for ever, with messages of any size.
+ * The progress of one call: first of the wait, then of the tool. It only rises, as the protocol demands. A server may
+ * report progress for ever, with messages of any size.
  */
 export class CallProgress {
   private lastProgress = 0;
@@ -26,7 +28,10 @@ export class CallProgress {
 
   private constructor(private readonly context: ServerContext) {}
 
-  /** Returns the progress of a request. A call whose client was questioned keeps its progress: it is one request with one token. */
+  /**
+   * Returns the progress of a request. A call whose client was questioned keeps its progress: it is one request with
+   * one token.
+   */
   static from(context: ServerContext): CallProgress {
     const { signal } = context.mcpReq;
     const progress = calls.get(signal) ?? new CallProgress(context);

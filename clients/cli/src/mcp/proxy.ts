@@ -67,10 +67,16 @@ const CAPABILITIES = {
   logging: {},
 };
 
-/** Without a handshake a client subscribes by `subscriptions/listen`, which the SDK answers, and of which no server learns. */
+/**
+ * Without a handshake a client subscribes by `subscriptions/listen`, which the SDK answers, and of which no server
+ * learns.
+ */
 const WITHOUT_HANDSHAKE = { ...CAPABILITIES, resources: { listChanged: true } };
 
-/** Creates the proxy in front of servers: one for each connection, or for each request of the protocol without handshake. */
+/**
+ * Creates the proxy in front of servers: one for each connection, or for each request of the protocol without
+ * handshake.
+ */
 export async function proxyOf(first: Servers, options: ProxyOptions): Promise<MakeServer> {
   const { governance, hold, activeCalls = new Set(), stops, results, mapping, pins } = options;
   const agent = agentOf(governance, options.agent);
@@ -96,7 +102,8 @@ export async function proxyOf(first: Servers, options: ProxyOptions): Promise<Ma
   };
   const identity = { name: first.only?.name ?? 'gov', version: '1.0.0' };
   const instructions = await instructionsOf(first, pins);
-  // Warnings appear at the start, and with later lists: a server that does not list its tools now must not delay clients.
+  // Warnings appear at the start, and with later lists: a server that does not list its tools now must not delay
+  // clients.
   void first.list('tools').then(
     (tools) => toolWarnings.report(first, tools),
     () => undefined,
@@ -120,7 +127,10 @@ export async function proxyOf(first: Servers, options: ProxyOptions): Promise<Ma
   };
 }
 
-/** Joins the instructions of the servers, with their names if there are several; those that do not match their pins are left out. */
+/**
+ * Joins the instructions of the servers, with their names if there are several; those that do not match their pins are
+ * left out.
+ */
 async function instructionsOf(servers: Servers, pins: Pins | null): Promise<string> {
   const texts = await servers.each('instructions', async (server) => {
     const text = await server.instructions();
@@ -166,8 +176,8 @@ function handleDuring(server: McpServer['server'], during: DuringHandler): void 
 }
 
 /**
- * Answers a request that was cancelled, once its handler has ended: the SDK sends nothing, and would keep its id, its HTTP exchange and
- * the other answers of its batch for as long as the session. Clients ignore the answer.
+ * Answers a request that was cancelled, once its handler has ended: the SDK sends nothing, and would keep its id, its
+ * HTTP exchange and the other answers of its batch for as long as the session. Clients ignore the answer.
  */
 function answerCancelled({ transport }: McpServer['server'], { mcpReq: { id, signal } }: ServerContext): void {
   if (!signal.aborted || transport === undefined) return;

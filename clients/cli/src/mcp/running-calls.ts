@@ -86,8 +86,8 @@ export class RunningCalls {
   }
 
   /**
-   * Stops the calls of which the service says that they are stopped now. Where it does not answer, it is asked again; calls
-   * of which it has said nothing for ten seconds end as if they were stopped.
+   * Stops the calls of which the service says that they are stopped now. Where it does not answer, it is asked again;
+   * calls of which it has said nothing for ten seconds end as if they were stopped.
    */
   async checkAll(options: CheckOptions): Promise<void> {
     await Promise.all(this.callerIds().map((id) => this.checkUntilKnown(id, options)));
@@ -98,7 +98,10 @@ export class RunningCalls {
     await Promise.allSettled(this.callerIds().map((id) => check(this.callsOf(id))));
   }
 
-  /** Checks one call once: others of its caller go on, also where the service refuses its key. @throws errors of the service */
+  /**
+   * Checks one call once: others of its caller go on, also where the service refuses its key.
+   * @throws errors of the service
+   */
   async checkCall(call: RunningCall): Promise<void> {
     await check(new Map([...this.calls].filter(([, other]) => other === call)));
   }
@@ -199,7 +202,8 @@ async function stoppedAmong(calls: readonly RunningCall[]): Promise<boolean[]> {
   } catch (error) {
     // The service reports no stop to a key that has ended, or whose agent is suspended or no longer its own.
     if (isOfEndedKey(error)) return calls.map(() => true);
-    // The service refuses the whole list for one call that it would refuse anyway: that must not hide the stop of the others.
+    // The service refuses the whole list for one call that it would refuse anyway: that must not hide the stop of the
+    // others.
     if (statusOf(error) === 400 && calls.length === 1) return [false];
     if (statusOf(error) === 400) return (await Promise.all(calls.map((call) => stoppedAmong([call])))).flat();
     throw error;

@@ -95,7 +95,8 @@ export async function serveProxy(command: string[], options: McpOptions): Promis
 }
 
 /**
- * Finds the agent that the key is bound to; undefined if there is none, or the service does not answer, as it may be starting.
+ * Finds the agent that the key is bound to; undefined if there is none, or the service does not answer, as it may be
+ * starting.
  * @throws SettingsError for a key that no call could succeed with: a client would show only that each fails.
  */
 async function agentOfKey(governance: GovernanceClient): Promise<string | undefined> {

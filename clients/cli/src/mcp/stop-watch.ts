@@ -3,7 +3,10 @@ import type { GovernanceClient } from '../../../typescript/src/index.js';
 import type { ToolRequest } from './mapping.js';
 import { type ListedStop, RunningCalls } from './running-calls.js';
 
-/** Seconds for which the service holds a question for its stops: less than the 60 after which many proxies cut a request. */
+/**
+ * Seconds for which the service holds a question for its stops: less than the 60 after which many proxies cut a
+ * request.
+ */
 const WAIT = 50;
 /** Pause in milliseconds after a failed long poll. */
 const PAUSE = 5_000;
@@ -18,8 +21,8 @@ export interface StopsSource {
 }
 
 /**
- * Holds one wait for the service's stops from the first call on, and cancels the calls that a stop covers, or whose agent is
- * suspended: keys of agents follow no events.
+ * Holds one wait for the service's stops from the first call on, and cancels the calls that a stop covers, or whose
+ * agent is suspended: keys of agents follow no events.
  */
 export class StopWatch {
   private readonly calls = new RunningCalls();

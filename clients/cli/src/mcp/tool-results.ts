@@ -5,7 +5,10 @@ import { plain, printError } from '../output.js';
 
 /** Makes the results of calls for their client. */
 export interface Answers<Result> {
-  /** Returns a result that says why the call was not carried out. @throws ProtocolError if the result has no place for it. */
+  /**
+   * Returns a result that says why the call was not carried out.
+   * @throws ProtocolError if the result has no place for it.
+   */
   readonly refused: (text: string) => Result;
   /** Wraps a recorded value, which is not a tool result even if it looks like one. */
   readonly fromRecorded: (value: unknown) => Result;
@@ -22,7 +25,10 @@ export const toolAnswers: Answers<CallToolResult> = {
   withNote: (result, message) => ({ ...result, content: [...result.content, { type: 'text', text: message }] }),
 };
 
-/** Returns a recorded result as JSON; a hash alone, which `gov mcp` records unless told otherwise, is named as what it is. */
+/**
+ * Returns a recorded result as JSON; a hash alone, which `gov mcp` records unless told otherwise, is named as what it
+ * is.
+ */
 function recordedText(value: unknown): string {
   const json = JSON.stringify(value ?? null);
   return HASH_ONLY.test(json)
@@ -63,13 +69,19 @@ export function endedText(tool: string, { outcome, decisionId, rejection }: Exec
   return `${tool} was not run: another call with the same arguments used the approval of ${String(decisionId)}.`;
 }
 
-/** Returns the result only: other messages of a server, for example a question to the user, must not look like the proxy's. */
+/**
+ * Returns the result only: other messages of a server, for example a question to the user, must not look like the
+ * proxy's.
+ */
 export function resultOnly<Result extends object>(result: Result, ...members: readonly (keyof Result)[]): Result {
   const own = [...members, '_meta' as keyof Result].filter((name) => result[name] !== undefined);
   return Object.fromEntries(own.map((name) => [name, result[name]])) as Result;
 }
 
-/** The error that a tool reported as its result, so that it is recorded as a failure; the client gets the result unchanged. */
+/**
+ * The error that a tool reported as its result, so that it is recorded as a failure; the client gets the result
+ * unchanged.
+ */
 export class ReportedFailure extends Error {
   constructor(readonly result: CallToolResult) {
     super(textIn(result) || 'The tool reported an error without a text.');

@@ -29,8 +29,8 @@ export class ToolWarnings {
   }
 
   /**
-   * Warns of names in the mapping that no tool has: the intended tool is governed without the mapping, so that a policy on its resource
-   * does not match. It is not an error, as a server may have more tools later.
+   * Warns of names in the mapping that no tool has: the intended tool is governed without the mapping, so that a policy
+   * on its resource does not match. It is not an error, as a server may have more tools later.
    */
   private reportUnknown(servers: Servers, tools: readonly ListedItem<unknown>[]): void {
     const toolNames = new Set(tools.map((tool) => tool.visibleName));

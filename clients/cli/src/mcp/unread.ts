@@ -39,8 +39,8 @@ export interface UnreadBounds {
 }
 
 /**
- * The answer with a bound on what its client leaves unread: with more, the answer ends, and its connection. A server may report progress
- * and notifications for ever, and the SDK would keep all of them for a client that stops reading.
+ * The answer with a bound on what its client leaves unread: with more, the answer ends, and its connection. A server
+ * may report progress and notifications for ever, and the SDK would keep all of them for a client that stops reading.
  */
 export function withBoundedBody(response: Response, bounds: UnreadBounds): Response {
   if (response.body === null) return response;

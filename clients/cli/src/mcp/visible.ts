@@ -24,8 +24,8 @@ const MAX_AGE_MS = 60_000;
 const LOOK_PAUSE_MS = 30_000;
 
 /**
- * Selects the items of lists that are allowed with some arguments. Each item is checked once for a set of policies, with at most half
- * of the requests that the rate limit leaves. The annotations of a tool do not count.
+ * Selects the items of lists that are allowed with some arguments. Each item is checked once for a set of policies,
+ * with at most half of the requests that the rate limit leaves. The annotations of a tool do not count.
  */
 export class Visible {
   /** Reasons why items are hidden, or null for visible ones: by request as JSON, for the latest set of policies. */
@@ -157,7 +157,10 @@ function isTooLarge(error: unknown): boolean {
   return error.status === 413 || (error.status === 400 && error.details.some(({ field }) => field === 'requests'));
 }
 
-/** Returns the requests that an error names; empty if it is about something else, for example an agent that does not exist. */
+/**
+ * Returns the requests that an error names; empty if it is about something else, for example an agent that does not
+ * exist.
+ */
 function refusedAmong(requests: readonly Question[], error: unknown): readonly Question[] {
   if (isTooLarge(error) && requests.length === 1) return requests;
   if (!(error instanceof GovernanceError) || error.status !== 400) return [];

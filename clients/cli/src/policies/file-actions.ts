@@ -146,8 +146,8 @@ export async function plan(paths: readonly string[], options: PlanOptions & Repl
 }
 
 /**
- * Brings policy files into force when their tests pass, with their agents in the same commit. If no policy changes, a key without
- * the scope for policies registers or changes each agent by itself.
+ * Brings policy files into force when their tests pass, with their agents in the same commit. If no policy changes, a
+ * key without the scope for policies registers or changes each agent by itself.
  */
 export async function apply(
   paths: readonly string[],

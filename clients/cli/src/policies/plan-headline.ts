@@ -24,7 +24,10 @@ const MAX_SENTENCES = 3;
  */
 const [EVERYBODY, EVERYTHING, EVERYWHERE] = [4, 2, 1];
 
-/** Requests that change in the same way because of the same policies: one line for people, however many regions they are. */
+/**
+ * Requests that change in the same way because of the same policies: one line for people, however many regions they
+ * are.
+ */
 interface Kind {
   readonly change: Change;
   readonly verdict: string;

@@ -27,7 +27,10 @@ interface Fault {
   readonly message: string;
 }
 
-/** All policy files of a folder: one set of policies, with tests of it and agents. Their content is checked by `lint` and by the service. */
+/**
+ * All policy files of a folder: one set of policies, with tests of it and agents. Their content is checked by `lint`
+ * and by the service.
+ */
 export class PolicyFiles {
   private readonly origins: Readonly<Record<Origin['list'], readonly Origin[]>>;
 
@@ -103,8 +106,8 @@ function textOf(path: string): string {
 }
 
 /**
- * Follows links within the folder `root`. One that leads out of it is an error, not passed over: with --prune that would
- * take its policies out of force. A path that the user names may be a link to anywhere.
+ * Follows links within the folder `root`. One that leads out of it is an error, not passed over: with --prune that
+ * would take its policies out of force. A path that the user names may be a link to anywhere.
  */
 function find(path: string, root: string | null, search: FileSearch): void {
   const stats = statsAt(path);

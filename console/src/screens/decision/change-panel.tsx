@@ -8,7 +8,10 @@ import { Json } from '../../ui/json.js';
 import { Needs, Panel, When } from '../../ui/parts.js';
 import { TimeAgo } from '../../ui/time.js';
 
-/** The body of a change, which is there until the decision is settled; null for anything else, and if the caller may not see it. */
+/**
+ * The body of a change, which is there until the decision is settled; null for anything else, and if the caller may not
+ * see it.
+ */
 export type ChangeBody = { readonly body: unknown } | null;
 
 /** Loads the body of a change that is open. */

@@ -10,7 +10,10 @@ export function areMentionsEqual(now: readonly MentionedEntity[], before: readon
   return before !== null && isEqual(now.map(visibleMembers), before.map(visibleMembers));
 }
 
-/** True if the claims about the entities are unchanged for the scrutiny. @param requestValues the values in the request, as text */
+/**
+ * True if the claims about the entities are unchanged for the scrutiny.
+ * @param requestValues the values in the request, as text
+ */
 export function areClaimsEqual(
   now: readonly EntityWithClaims[],
   before: readonly EntityWithClaims[] | null,
@@ -48,7 +51,10 @@ function isContinued(before: ClaimPage, now: ClaimPage): boolean {
   return isKnown && before.data.every(({ id }, index) => now.data[index]?.id === id);
 }
 
-/** Describes the values of the request that the claims contain, and whether other claims contradict them or are more certain. */
+/**
+ * Describes the values of the request that the claims contain, and whether other claims contradict them or are more
+ * certain.
+ */
 function usesOf({ data, latest }: ClaimPage, requestValues: ReadonlySet<string>): readonly string[] {
   const all = new Map([...data, ...(latest ?? [])].map((claim) => [claim.id, claim]));
   const uses = evidenceIn([...all.values()], requestValues).flatMap((evidence) =>

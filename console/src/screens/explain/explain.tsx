@@ -28,7 +28,10 @@ interface Question {
 export function Explain(): JSX.Element {
   const { client } = useSession();
   const suggestions = useSuggestions();
-  /** The request in the form; null before it is sent, and once the form is edited, so that no answer is shown for another request. */
+  /**
+   * The request in the form; null before it is sent, and once the form is edited, so that no answer is shown for
+   * another request.
+   */
   const [question, setQuestion] = useState<Question | null>(null);
   const [fault, setFault] = useState<unknown>(null);
   const answer = useLoad(

@@ -20,8 +20,8 @@ const SINGLE_TYPES = ['change', 'change_review'];
 const RISKS = ['critical', 'high', 'medium', 'low'] as const;
 
 /**
- * Groups decisions by agent and action: the gravest risk first; of one risk, groups of several before single decisions, in the
- * order of the first of each.
+ * Groups decisions by agent and action: the gravest risk first; of one risk, groups of several before single decisions,
+ * in the order of the first of each.
  */
 export function groupsOf(decisions: readonly Decision[], executions: Executions): readonly Group[] {
   const groups = new Map<string, Group>();

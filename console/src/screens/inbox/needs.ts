@@ -4,7 +4,9 @@ import type { Decision, Execution, Me } from '../../api/types.js';
 
 const NUMBERS = ['no', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten'];
 
-/** A subject of a policy in words. An agent and a role may have one name, and an agent may be called `role security`. */
+/**
+ * A subject of a policy in words. An agent and a role may have one name, and an agent may be called `role security`.
+ */
 export function subjectText(subject: string): string {
   if (subject === '*' || subject === 'agent:*' || subject === 'kind:human') return 'anybody';
   if (subject === 'kind:machine') return 'a machine';

@@ -95,9 +95,9 @@ async function load(
 }
 
 /**
- * Maps decision ids to the executions that wait for these decisions. Loads one page of executions whenever a decision is
- * new. The page has most of the executions; a row whose execution is missing shows the arguments once it is opened. The
- * map stays while another screen is shown.
+ * Maps decision ids to the executions that wait for these decisions. Loads one page of executions whenever a decision
+ * is new. The page has most of the executions; a row whose execution is missing shows the arguments once it is opened.
+ * The map stays while another screen is shown.
  */
 function useExecutions(data: PendingPages | null, order: Order): Executions {
   const { patientClient, has } = useSession();

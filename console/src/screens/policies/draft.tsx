@@ -65,7 +65,8 @@ export function Draft({ place, initial, onDone }: DraftProps): JSX.Element {
       await client
         .post('/api/v1/policies/apply', { body: { base, policies: [policy], ...teamIn(policy) } })
         .catch((reason: unknown) => {
-          // Other policies may be in force by now, so the plan has to be made again, unless it waits for a second person.
+          // Other policies may be in force by now, so the plan has to be made again, unless it waits for a second
+          // person.
           if (!(reason instanceof ChangePending)) setPlannedText(null);
           throw reason;
         });

@@ -62,7 +62,9 @@ export class WebhookBodies {
     return bytesOf(render(buildMessage(entry, facts, { detail, publicUrl, timeZone, escape, maxLines }), prompt));
   }
 
-  /** Returns the messages of a mail about a waiting decision; none once it is settled, unless it is about an emergency. */
+  /**
+   * Returns the messages of a mail about a waiting decision; none once it is settled, unless it is about an emergency.
+   */
   async messagesForWaiting(decisionId: string, escape: Escape): Promise<Message[]> {
     const decision = await this.records.find(DECISION, decisionId, SYSTEM_CALLER);
     if (decision === undefined) return [];

@@ -14,7 +14,9 @@ export class ActionFailure extends Error {
   /** Code for machines: the `reason` of the audit entry that ends the execution. */
   readonly code: string | null;
 
-  /** @param code such as `mailbox_full`. Reasons are lower-case, so the code of a domain error becomes lower-case too. */
+  /**
+   * @param code such as `mailbox_full`. Reasons are lower-case, so the code of a domain error becomes lower-case too.
+   */
   constructor(message: string, code: string | null = null) {
     super(message);
     this.name = 'ActionFailure';

@@ -109,7 +109,9 @@ function areRoles(value: JsonValue): value is readonly string[] | null {
   return value === null || (Array.isArray(value) && value.every((item) => typeof item === 'string'));
 }
 
-/** Returns the valid roles, each once and in Unicode normal form C. Invalid roles are ignored, as they are for agents. */
+/**
+ * Returns the valid roles, each once and in Unicode normal form C. Invalid roles are ignored, as they are for agents.
+ */
 function validRoles(input: readonly string[]): readonly string[] {
   return [...new Set(input.map((role) => normalFormC(role)))].filter((role) => labelFault(role) === undefined);
 }
@@ -211,8 +213,8 @@ export function stoppingDecision({ options }: JsonObject): boolean | null {
 }
 
 /**
- * Parses the items of a list. The members of the body beside `evaluations` are the defaults; a member of an item replaces
- * the whole default.
+ * Parses the items of a list. The members of the body beside `evaluations` are the defaults; a member of an item
+ * replaces the whole default.
  */
 export async function listedEvaluations(body: JsonObject): Promise<ReadEvaluation[]> {
   const defaults = readParts(body);

@@ -191,8 +191,8 @@ export function mayNamePrincipal(caller: Inquirer, parties: CheckParties, agents
 }
 
 /**
- * True if a check names no agent, or one that the caller may ask about. People are loaded as principals also for a caller
- * of a team, which may not ask about them.
+ * True if a check names no agent, or one that the caller may ask about. People are loaded as principals also for a
+ * caller of a team, which may not ask about them.
  */
 export function isKnownAgent({ team }: Inquirer, { who }: CheckParties, agents: NamedAgents): boolean {
   if (!('agent' in who)) return true;

@@ -8,7 +8,9 @@ import { pathOf } from './condition-faults';
 /** A value, or undefined if there is none. */
 export type MaybeJson = JsonValue | undefined;
 
-/** A parameter of the request. It is a JSON Pointer (RFC 6901); `*` as one of its tokens stands for each item of a list. */
+/**
+ * A parameter of the request. It is a JSON Pointer (RFC 6901); `*` as one of its tokens stands for each item of a list.
+ */
 export interface ParameterReference {
   readonly parameter: string;
 }

@@ -59,8 +59,8 @@ const REASONS: Readonly<Record<string, string>> = {
  */
 export function openingError(path: string, error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof DatabaseInUseError) return error;
-  // `driverCode` is a member of `DatabaseFault`; `code` of system errors, and of the driver's errors, from which TypeORM
-  // copies it to its own.
+  // `driverCode` is a member of `DatabaseFault`; `code` of system errors, and of the driver's errors, from which
+  // TypeORM copies it to its own.
   const { driverCode, code = driverCode } = error as Error & Readonly<Record<'driverCode' | 'code', unknown>>;
   const reason = REASONS[String(code)];
   if (reason === undefined) return error;

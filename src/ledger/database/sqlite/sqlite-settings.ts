@@ -7,9 +7,9 @@ const LOG_LIMIT = 32 << 20;
 
 /**
  * Required settings of the writer's connection. `synchronous` FULL (2) syncs the write-ahead log at every commit;
- * NORMAL, which enabling the log can leave behind, loses acknowledged writes in a power failure. `temp_store` MEMORY (2)
- * keeps the pages that a statement may have to restore in memory; otherwise most commits would make a temporary file.
- * `secure_delete` overwrites what is deleted or replaced.
+ * NORMAL, which enabling the log can leave behind, loses acknowledged writes in a power failure. `temp_store` MEMORY
+ * (2) keeps the pages that a statement may have to restore in memory; otherwise most commits would make a temporary
+ * file. `secure_delete` overwrites what is deleted or replaced.
  */
 const WRITER_SETTINGS: readonly (readonly [name: string, value: string, readBack: SqlValue])[] = [
   ['journal_mode', 'WAL', 'wal'],

@@ -53,8 +53,9 @@ interface CurrentExchange {
 const exchanges = new AsyncLocalStorage<CurrentExchange | null>();
 
 /**
- * A connection over HTTP in which each request is answered. The SDK would wait for ever where the HTTP response holds no
- * answer, or is a stream that ends without one. Such a request gets an error, which is ignored if it was answered before.
+ * A connection over HTTP in which each request is answered. The SDK would wait for ever where the HTTP response holds
+ * no answer, or is a stream that ends without one. Such a request gets an error, which is ignored if it was answered
+ * before.
  */
 export class AnsweringTransport extends StreamableHTTPClientTransport {
   /** Ends the exchanges of the requests that are not answered, by their ids. */
@@ -111,7 +112,10 @@ export class AnsweringTransport extends StreamableHTTPClientTransport {
     }
   }
 
-  /** Ends the exchange of a request that is cancelled: the server need not answer it any more, and might keep it open for ever. */
+  /**
+   * Ends the exchange of a request that is cancelled: the server need not answer it any more, and might keep it open
+   * for ever.
+   */
   private endCancelled(message: JSONRPCMessage): void {
     if (!isJSONRPCNotification(message) || message.method !== 'notifications/cancelled') return;
     this.running.get(message.params?.['requestId'])?.abort();

@@ -1,8 +1,8 @@
 const SECRET = 'GOVERNANCE_';
 
 /**
- * True for a variable that no server may see: with it a server could act as an agent, or approve its own calls. On Windows names of
- * variables are the same in upper and lower case.
+ * True for a variable that no server may see: with it a server could act as an agent, or approve its own calls. On
+ * Windows names of variables are the same in upper and lower case.
  */
 export function isSecretName(name: string): boolean {
   return name.toUpperCase().startsWith(SECRET);

@@ -26,12 +26,15 @@ const MAX_UNREAD = 4 * MAX_MESSAGE_BYTES;
 const MAX_UNREAD_ANSWERS = 1_000;
 /** Time in milliseconds that a server has to end, first by itself and then after SIGTERM. */
 const MAX_END_MS = 2_000;
-/** Time in milliseconds for the last output of a server that has exited: its own children may hold the pipe for ever. */
+/**
+ * Time in milliseconds for the last output of a server that has exited: its own children may hold the pipe for ever.
+ */
 const LAST_OUTPUT_MS = 1_000;
 
 /**
- * A connection over the pipes of a child process, a line for each message. Every fault of the pipes ends the process, and so the
- * requests that it has not answered. The SDK's own transport ignores unusable answers, and the requests then wait.
+ * A connection over the pipes of a child process, a line for each message. Every fault of the pipes ends the process,
+ * and so the requests that it has not answered. The SDK's own transport ignores unusable answers, and the requests then
+ * wait.
  */
 export class ChildProcessTransport implements Transport {
   onclose?: () => void;

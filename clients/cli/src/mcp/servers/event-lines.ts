@@ -6,8 +6,8 @@ export const NO_MESSAGE = '{}';
 const FIELDS: ReadonlySet<string> = new Set(['event', 'id', 'retry']);
 
 /**
- * Reads a stream of events line by line, and writes each event as the SDK reads it: the messages in its data as one line each. The data of
- * one event may be on several lines, so none is judged alone.
+ * Reads a stream of events line by line, and writes each event as the SDK reads it: the messages in its data as one
+ * line each. The data of one event may be on several lines, so none is judged alone.
  */
 export class EventLines {
   private readonly fields = new Map<string, string>();
@@ -16,7 +16,9 @@ export class EventLines {
   /** @param onAnswer called with the id of each answer */
   constructor(private readonly onAnswer: (id: unknown) => void) {}
 
-  /** Returns the events that end with these lines, of which only the last has a line feed behind it; empty if none does. */
+  /**
+   * Returns the events that end with these lines, of which only the last has a line feed behind it; empty if none does.
+   */
   read(text: string): string {
     const lines = text.endsWith('\r') ? text.slice(0, -1) : text;
     return lines.includes('\r')

@@ -64,7 +64,9 @@ export interface CallOptions {
 const IDENTITY = { name: 'gov', version: VERSION };
 const MODERN = '2026-07-28';
 const UNSUPPORTED_VERSION: number = ProtocolErrorCode.UnsupportedProtocolVersion;
-/** Maximum time in milliseconds of a call, whatever progress is reported; the client of the proxy may end it earlier. */
+/**
+ * Maximum time in milliseconds of a call, whatever progress is reported; the client of the proxy may end it earlier.
+ */
 const MAX_CALL_MS = 3_600_000;
 /** Maximum time in milliseconds for all pages of a list. */
 const MAX_LIST_MS = 60_000;
@@ -76,7 +78,9 @@ export const MAX_WARNING_LENGTH = 1_000;
 /** Maximum number of warnings about the lists of a server. */
 const MAX_WARNINGS = 100;
 
-/** The connection to a governed server for one session, in the protocol that it speaks. It is made when it is needed. */
+/**
+ * The connection to a governed server for one session, in the protocol that it speaks. It is made when it is needed.
+ */
 export class GovernedServer {
   private definitions: ReadonlyMap<string, Tool> = new Map();
   private readonly settings = new SessionSettings();
@@ -117,8 +121,8 @@ export class GovernedServer {
   }
 
   /**
-   * Loads all pages of a list; empty if the server does not support it. An item that is invalid, too long, or has the name of another, is
-   * left out with a message on stderr, and so is the rest of a list that does not end.
+   * Loads all pages of a list; empty if the server does not support it. An item that is invalid, too long, or has the
+   * name of another, is left out with a message on stderr, and so is the rest of a list that does not end.
    */
   list<List extends keyof ListedItems>(list: List): Promise<ListedItems[List][]> {
     return this.ask((client) => this.listFrom(client, list));
@@ -244,7 +248,10 @@ export class GovernedServer {
     await this.ask(send);
   }
 
-  /** Sends a request that changes nothing, and repeats it over a new connection if it fails: the server may have forgotten the session. */
+  /**
+   * Sends a request that changes nothing, and repeats it over a new connection if it fails: the server may have
+   * forgotten the session.
+   */
   private async ask<Result>(send: (client: Client) => Promise<Result>): Promise<Result> {
     const client = await this.client();
     try {

@@ -19,8 +19,8 @@ interface PlaceOptions {
 }
 
 /**
- * The body of a server's answer, of which each large message waits for a place: many at once would take the memory, and the time, of all
- * others.
+ * The body of a server's answer, of which each large message waits for a place: many at once would take the memory, and
+ * the time, of all others.
  * @throws Error without a place in time
  */
 export async function* inPlaces(

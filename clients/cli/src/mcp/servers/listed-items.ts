@@ -22,8 +22,8 @@ export type CheckedItem<Item> =
   | { readonly name: unknown; readonly fault: string };
 
 /**
- * Maximum number of characters of a name, a URI, a URI template and a cursor. Servers choose them, and they are parsed, compared and
- * printed: this is the only bound on their length.
+ * Maximum number of characters of a name, a URI, a URI template and a cursor. Servers choose them, and they are parsed,
+ * compared and printed: this is the only bound on their length.
  */
 const MAX_ID_LENGTH = 2_000;
 /** Maximum number of characters of a name in a warning. */

@@ -26,7 +26,9 @@ export interface ReadingOptions {
   readonly onAnswer: (id: unknown) => void;
 }
 
-/** The response of a server with its messages as the SDK reads them: without null members, and none that is too large. */
+/**
+ * The response of a server with its messages as the SDK reads them: without null members, and none that is too large.
+ */
 export function readableResponse(response: Response, options: ReadingOptions): Response {
   const { body, status, statusText, headers } = response;
   const isJson = /^application\/json\s*(;|$)/i.test(headers.get('Content-Type') ?? '');

@@ -1,7 +1,9 @@
 /** A literal text, or one or more characters except the excluded ones. */
 type Part = string | { readonly excluded: string };
 
-/** Bounds beyond which nothing matches: a server may list many templates, and the service accepts no longer resource. */
+/**
+ * Bounds beyond which nothing matches: a server may list many templates, and the service accepts no longer resource.
+ */
 const MAX_URI_LENGTH = 512;
 const MAX_EXPRESSIONS = 10;
 /** Names of all expressions: each makes up to two parts, and a URI is compared with every part of every template. */
@@ -10,8 +12,8 @@ const MAX_NAMES = 20;
 const WITH_USER = /^[^/?#]*:\/\/[^/?#]*@/;
 
 /**
- * Matches URIs with a template of RFC 6570 (URI Template). The time is the same for every template; a regular expression could run for
- * years on a template that a hostile server has chosen.
+ * Matches URIs with a template of RFC 6570 (URI Template). The time is the same for every template; a regular
+ * expression could run for years on a template that a hostile server has chosen.
  */
 export class ResourceTemplate {
   private constructor(

@@ -68,7 +68,10 @@ export class Servers {
       : { owner, server: owner.name, name: visibleName.slice(index + SEPARATOR.length), visibleName };
   }
 
-  /** Lists the items in the order of the servers. Servers without an answer are left out. @throws the error of an only server. */
+  /**
+   * Lists the items in the order of the servers. Servers without an answer are left out.
+   * @throws the error of an only server.
+   */
   async list<List extends keyof ListedItems>(list: List): Promise<ListedItem<ListedItems[List]>[]> {
     const items = await this.each(list, async (owner) =>
       (await owner.list(list)).map((item) => ({
@@ -82,7 +85,10 @@ export class Servers {
     return items.flat();
   }
 
-  /** Loads something from each server. @param label for example `tools`, for the message about a server without an answer. */
+  /**
+   * Loads something from each server.
+   * @param label for example `tools`, for the message about a server without an answer.
+   */
   async each<Result>(label: string, ask: (server: GovernedServer) => Promise<Result>): Promise<Result[]> {
     if (this.only !== null) return [await ask(this.only)];
     const answers = this.all.map(async (server) => {

@@ -6,8 +6,8 @@ const SESSION_REFUSALS: ReadonlySet<number> = new Set([400, 404]);
 const MAX_PING_MS = 10_000;
 
 /**
- * True if a server refused a request because it has forgotten the session. Some servers answer 400 instead of 404: a ping tells the
- * session's 400 from that of a request, which must not be sent twice.
+ * True if a server refused a request because it has forgotten the session. Some servers answer 400 instead of 404: a
+ * ping tells the session's 400 from that of a request, which must not be sent twice.
  */
 export async function isSessionForgotten(client: Client, error: unknown): Promise<boolean> {
   if (!(error instanceof SdkHttpError) || !SESSION_REFUSALS.has(error.status)) return false;

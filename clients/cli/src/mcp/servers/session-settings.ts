@@ -19,7 +19,10 @@ export class SessionSettings {
     this.subscriptions.delete(uri);
   }
 
-  /** Sets everything again on a new connection, the level first. @returns the settings that the server refused or did not receive */
+  /**
+   * Sets everything again on a new connection, the level first.
+   * @returns the settings that the server refused or did not receive
+   */
   async restore(client: Client): Promise<string[]> {
     const faults: string[] = [];
     const { level } = this;

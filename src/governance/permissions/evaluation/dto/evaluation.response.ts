@@ -55,7 +55,9 @@ class LimitedPolicyResponse {
   readonly version!: string;
 }
 
-/** The use that the request would make of a limit, of a policy that matches in every other respect; amounts are text. */
+/**
+ * The use that the request would make of a limit, of a policy that matches in every other respect; amounts are text.
+ */
 export class ExplainedLimitResponse {
   @ApiProperty({ type: LimitedPolicyResponse })
   readonly policy!: LimitedPolicyResponse;
