@@ -83,6 +83,19 @@ describe('The answers of an MCP server at the gateway', () => {
     await expectLost(VALUES);
   });
 
+  it.each(['\r', '\r\r', '\r\n'])(
+    'count as lost where an event is too large behind a comment with a quotation mark that ends with %j',
+    async (end) => {
+      answer = ({ response, request }) => {
+        const { id } = JSON.parse(request.body);
+        response.writeHead(200, { 'Content-Type': 'text/event-stream' });
+        const result = resultOf(`[${'1,'.repeat(2 * MAX_VALUES)}1]`);
+        response.end(`:"${end}data: {"jsonrpc":"2.0","id":${id},"result":${result}}\n\n`);
+      };
+      await expectLost(VALUES);
+    },
+  );
+
   it('are returned up to the bounds', async () => {
     answer = ({ reply }) => reply(resultOf(`[${'1,'.repeat(MAX_VALUES - 100)}1]`));
     expect((await call()).record).toMatchObject({ outcome: 'executed' });

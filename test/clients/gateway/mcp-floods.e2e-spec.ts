@@ -145,8 +145,9 @@ describe('The response of an MCP server', () => {
     expect(await response.json()).toEqual(pings.slice(0, 20));
   });
 
-  async function readEvents(body: string): Promise<string> {
+  async function readEvents(...chunks: readonly string[]): Promise<string> {
     const { readableResponse } = await loadGatewayModule('../mcp/servers/readable-response');
+    const body = ReadableStream.from(chunks.map((chunk) => Buffer.from(chunk)));
     const response = new Response(body, { headers: { 'Content-Type': 'text/event-stream' } });
     return readableResponse(response, { ...options, isAnswer: true, isStream: true }).text();
   }
@@ -167,10 +168,11 @@ describe('The response of an MCP server', () => {
       '',
       '',
     ];
-    const events = await readEvents(lines.join(end));
-    expect(events).toMatch(
-      /^id: 7\ndata: \{"jsonrpc":"2.0","id":1,"error":\{.*more than 1000 levels deep.*\}\}\n\ndata: \{"jsonrpc":"2.0","id":2,"result":\{\}\}\n\n$/,
-    );
+    const body = lines.join(end);
+    for (const chunks of [[body], [...body]])
+      expect(await readEvents(...chunks)).toMatch(
+        /^id: 7\ndata: \{"jsonrpc":"2.0","id":1,"error":\{.*more than 1000 levels deep.*\}\}\n\ndata: \{"jsonrpc":"2.0","id":2,"result":\{\}\}\n\n$/,
+      );
   });
 
   it('has the messages of a list in an event, twenty at most, each as an event', async () => {

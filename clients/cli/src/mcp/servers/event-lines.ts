@@ -16,20 +16,8 @@ export class EventLines {
   /** @param onAnswer called with the id of each answer */
   constructor(private readonly onAnswer: (id: unknown) => void) {}
 
-  /**
-   * Returns the events that end with these lines, of which only the last has a line feed behind it; empty if none does.
-   */
-  read(text: string): string {
-    const lines = text.endsWith('\r') ? text.slice(0, -1) : text;
-    return lines.includes('\r')
-      ? lines
-          .split('\r')
-          .map((line) => this.readLine(line))
-          .join('')
-      : this.readLine(lines);
-  }
-
-  private readLine(line: string): string {
+  /** Returns the event that ends with this line, which has no line end; empty if none does. */
+  read(line: string): string {
     if (line === '') return this.endEvent();
     const colon = line.indexOf(':');
     const name = colon < 0 ? line : line.slice(0, colon);

@@ -73,15 +73,22 @@ function measure(meter: AnswerMeter, onFault: ReadingOptions['onFault']): (text:
 /** Encodes texts. The TextEncoderStream of Node.js 20 would take 32 bytes of heap for each character. */
 const encoder = new TextEncoder();
 
+/** What ends a line of a stream of events. */
+const LINE_END = /\r\n|\r|\n/;
+
 /** Changes the events of a stream. Fails where one is too large. */
 function readableEvents({ bounds, onFault, onAnswer }: ReadingOptions): TransformStream<string, Uint8Array> {
   const meter = new AnswerMeter(bounds);
   const add = measure(meter, onFault);
   const events = new EventLines(onAnswer);
   let parts: string[] = [];
+  /** A carriage return at the end of what came, which may be half of the end of a line. */
+  let half = '';
   return new TransformStream({
     transform: async (chunk, controller) => {
-      const texts = chunk.split('\n');
+      const came = half + chunk;
+      half = came.endsWith('\r') ? '\r' : '';
+      const texts = came.slice(0, came.length - half.length).split(LINE_END);
       const last = texts.pop() ?? '';
       // A queue of many small pieces takes time that grows with the square of their number.
       let changed = '';
@@ -90,7 +97,7 @@ function readableEvents({ bounds, onFault, onAnswer }: ReadingOptions): Transfor
         add(text);
         const line = parts.join('') + text;
         parts = [];
-        if (line === '' || line === '\r') meter.restart();
+        if (line === '') meter.restart();
         else meter.endLine();
         const ended = events.read(line);
         changed += ended;
