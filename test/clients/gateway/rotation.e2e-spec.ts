@@ -110,4 +110,18 @@ describe('A secret that changes while an event stream is open', () => {
     for (const stream of [before, after])
       await until('the stream tells of both', () => stream.text().includes('[credential] and [credential] end'));
   });
+
+  it('is not shown by later streams after further readings of the file: requests of the first one still run', async () => {
+    const readings = (): number => gateway.printed().split('were read again').length;
+    for (let count = 0; count < 2; count += 1) {
+      const before = readings();
+      gateway.process.kill('SIGHUP');
+      await until('the file is read again', () => readings() > before);
+    }
+    const after = await openStream('4');
+    tell(`${SECRETS.join()} all`);
+    const hidden = '[credential],[credential],[credential],[credential] all';
+    await until('the stream tells of all', () => after.text().includes(' all'));
+    expect(after.text()).toContain(hidden);
+  });
 });

@@ -42,7 +42,7 @@ export class SecretStore {
   private constructor(
     secrets: readonly StoredSecret[],
     private readonly options: SecretStoreOptions,
-    /** Values of the last file that this one does not have: its requests may still run. */
+    /** Values of the last files that this one does not have, newest first: their requests may still run. */
     private readonly droppedValues: readonly string[],
   ) {
     this.secrets = new Map(secrets.map((secret) => [sourceLabel(secret.source), secret]));
@@ -68,7 +68,8 @@ export class SecretStore {
     }
     if (faults.length > 0) throw new SecretFaults(faults);
     const values = new Set(secrets.map(({ value }) => value));
-    const dropped = (replaced?.values() ?? []).filter((value) => !values.has(value));
+    const before = replaced?.valuesOfFiles(MAX_EARLIER_VALUES * unique.length) ?? [];
+    const dropped = before.filter((value) => !values.has(value));
     return new SecretStore(secrets, options, dropped);
   }
 
@@ -99,6 +100,11 @@ export class SecretStore {
 
   private values(): string[] {
     return [...this.secrets.values()].flatMap(valuesOf);
+  }
+
+  /** All values of this file, and some of those of the files before it. */
+  private valuesOfFiles(maxBefore: number): string[] {
+    return [...new Set([...this.values(), ...this.droppedValues.slice(0, maxBefore)])];
   }
 
   /** The last values of a source that are others than `value`, newest first. */
