@@ -1,5 +1,5 @@
 import { request as secureRequest } from 'node:https';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -68,6 +68,14 @@ describe('The addresses of the gateway', () => {
     it('are those of its socket, too', async () => {
       for (const host of [`127.0.0.1:${port}`, `localhost:${port}`])
         expect(await answerTo(host)).toEqual(['201', `http://${host}/vendor/made/1`]);
+    });
+
+    it('are those of its socket where SIGHUP reads another listen, which takes a restart', async () => {
+      const file = JSON.parse(readFileSync(gateway.file, 'utf8')) as object;
+      writeFileSync(gateway.file, JSON.stringify({ ...file, listen: '[::1]:0' }));
+      gateway.process.kill('SIGHUP');
+      await until('the file is read again', () => gateway.printed().includes('were read again'));
+      expect(await answerTo(`127.0.0.1:${port}`)).toEqual(['201', `http://127.0.0.1:${port}/vendor/made/1`]);
     });
 
     it('are the hosts of an upstream, with the path as it is', async () => {

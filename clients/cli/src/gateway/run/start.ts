@@ -98,7 +98,8 @@ export async function startGateway(
   const origin = `${config.tls === undefined ? 'http' : 'https'}://${address}`;
   log.info(`Listening on ${origin}`);
   const readAgain = async (): Promise<void> => {
-    const next = readConfig();
+    // The server goes on at its address.
+    const next = { ...readConfig(), listen: config.listen };
     // Reports and stops go on at the service that the gateway began with.
     if (next.service.href !== config.service.href)
       throw new SettingsError(
