@@ -42,7 +42,7 @@ export class Makings {
     const run = this.#run;
     const isOfRun = run !== null && run.maker === maker && run.timestamp === timestamp;
     if (isEnd) this.#run = null;
-    else if (!isOfRun) this.#run = maker === undefined ? null : { maker, first: Number(sequence), timestamp };
+    else if (!isOfRun) this.#run = maker === undefined || isDescription(action, details) ? null : { maker, first: Number(sequence), timestamp };
     if (run === null) return [];
     if (!isOfRun) return [`entry ${run.first} was made by ${String(run.maker)}, and no entry of a decision says so`];
     return isEnd && Number(details['firstSequence']) > run.first
@@ -60,4 +60,14 @@ export class Makings {
       ? [`${String(subjectId)} is an emergency, and ${MAX_OPEN} were open, which nobody had reviewed`]
       : [];
   }
+}
+
+/**
+ * True for an entry that changed a description alone. That needs no second person, and earlier versions recorded an
+ * emergency all the same if the request named one.
+ * @param {unknown} action
+ * @param {JsonObject} details
+ */
+function isDescription(action, { fields }) {
+  return action === 'agent.updated' && Array.isArray(fields) && fields.length === 1 && fields[0] === 'description';
 }

@@ -1,6 +1,8 @@
 import { createTestApp } from '../support/application/create-test-app';
 import { faults, send, type Sent } from '../support/application/send';
 import { stageOf } from '../support/application/stage';
+import { runVerifier } from '../support/processes/run-verifier';
+import { keyAndLog } from '../evidence/verified-file';
 import { approve, type ChangeStage, newPolicy, type Person, register, startChanges } from './support';
 
 const POLICIES = '/api/v1/policies';
@@ -42,6 +44,18 @@ describe('In an emergency', () => {
     // Whoever broke the glass may be one of the reviewers.
     expect((await approve(app, id, ada)).body.status).toBe('proposed');
     expect((await approve(app, id, ben)).body.status).toBe('approved');
+  });
+
+  it('what needs no second person is no part of it, and leaves a log that verifies', async () => {
+    const { app } = stage;
+    const sent = { body: { description: 'It answers letters.' }, ...atOnce() };
+    const { body } = await send(app, 'PATCH', '/api/v1/agents/cyd', sent);
+    expect(body.description).toBe(sent.body.description);
+    const [entry] = (await send(app, 'GET', `/api/v1/audit?subjectId=${body.id}`)).body.data;
+    expect(entry).toMatchObject({ action: 'agent.updated', reason: null, details: { fields: ['description'] } });
+    expect(entry.details).not.toHaveProperty('breakGlass');
+    expect((await send(app, 'GET', OPEN)).body.total).toBe(0);
+    expect((await runVerifier(['-'], (await keyAndLog(app)).log)).output).toMatch(/\nVALID\n$/);
   });
 
   it('nobody settles its review alone, not even by a rejection', async () => {

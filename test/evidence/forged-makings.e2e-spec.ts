@@ -24,6 +24,8 @@ function without(entries: Parsed[], isMeant: (entry: Parsed) => boolean): Parsed
 describe('The verifier, on what changes and emergencies have made', () => {
   const stage = stageOf(async () => {
     const { app, ada, ben, cyd } = await startChanges();
+    const described = await send(app, 'PATCH', '/api/v1/agents/cyd', { body: { description: 'It sings.' } });
+    expect(described.status).toBe(200);
     const body = newPolicy();
     const id = await approvedChange(app, ['POST', POLICIES, { key: cyd.key, body }], [ada]);
     const made = await send(app, 'POST', POLICIES, { key: cyd.key, body, ...changeHeader(id) });
@@ -49,6 +51,15 @@ describe('The verifier, on what changes and emergencies have made', () => {
 
   it('recomputes an emergency as it was', async () => {
     expect(await forged((entries) => entries)).toMatch(/\nRECOMPUTED: proposed as recorded\n$/);
+  });
+
+  it('takes a description that an earlier version recorded as an emergency, and nobody reviews', async () => {
+    const output = await forged((entries) => {
+      const described = entries.find(({ action }) => action === 'agent.updated');
+      Object.assign(described?.['audit'].details, { breakGlass: true });
+      return entries;
+    });
+    expect(output).toMatch(/\nRECOMPUTED: proposed as recorded\n$/);
   });
 
   it.each<[what: string, change: Change, fault: RegExp]>([

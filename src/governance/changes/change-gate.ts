@@ -195,7 +195,7 @@ export class ChangeGates {
     const first = transaction.headSequence + 1;
     transaction.entryAddition = { details: { changeId: decision.id } };
     const result = await command(transaction);
-    if (!mustWait({ held, caller }, { result, first }, transaction)) return result;
+    if (!mustWait({ held, caller }, { result, first }, transaction)) return runAlone(transaction, command);
     const last = transaction.headSequence;
     transaction.entryAddition = {};
     // The command may have changed the decision as well.
@@ -228,7 +228,7 @@ export class ChangeGates {
     const first = transaction.headSequence + 1;
     transaction.entryAddition = { details: { breakGlass: true }, reason: emergency };
     const result = await command(transaction);
-    if (!mustWait({ held, caller }, { result, first }, transaction)) return result;
+    if (!mustWait({ held, caller }, { result, first }, transaction)) return runAlone(transaction, command);
     const change = this.changeOf(held, result);
     const approvers = await approversOf(transaction, REVIEWERS, caller);
     const before = unreviewed.map(({ createdAt }) => createdAt).sort()[0] ?? transaction.now;
@@ -281,6 +281,13 @@ function mustWait(
 ): boolean {
   const hasChanged = headSequence >= first || (rule.writesAside === true && sideWrites > 0);
   return hasChanged && !(result instanceof Refusal) && rule.isHeld?.(input, caller, result) !== false;
+}
+
+/** Runs a command anew whose entries no change and no emergency has made: it needs no second person. */
+function runAlone(transaction: ServiceTransaction, command: ServiceCommand<unknown>): Promise<unknown> {
+  transaction.discard();
+  transaction.entryAddition = {};
+  return command(transaction);
 }
 
 function pendingChange(decision: Decision): Deferral {
