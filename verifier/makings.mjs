@@ -1,5 +1,6 @@
 import { isEmergency, needsTwoReviews } from './decision/changes.mjs';
 import { isObject } from './entry-check.mjs';
+import { RECORD_ACTIONS } from './record-actions.mjs';
 
 /** @typedef {import('./entry-check.mjs').JsonObject} JsonObject */
 
@@ -42,7 +43,7 @@ export class Makings {
     const run = this.#run;
     const isOfRun = run !== null && run.maker === maker && run.timestamp === timestamp;
     if (isEnd) this.#run = null;
-    else if (!isOfRun) this.#run = maker === undefined || isDescription(action, details) ? null : { maker, first: Number(sequence), timestamp };
+    else if (!isOfRun) this.#run = beginsRun(action, details) ? { maker, first: Number(sequence), timestamp } : null;
     if (run === null) return [];
     if (!isOfRun) return [`entry ${run.first} was made by ${String(run.maker)}, and no entry of a decision says so`];
     return isEnd && Number(details['firstSequence']) > run.first
@@ -63,11 +64,14 @@ export class Makings {
 }
 
 /**
- * True for an entry that changed a description alone. That needs no second person, and earlier versions recorded an
- * emergency all the same if the request named one.
+ * True for an entry that says what made it. What modules write of a change or a glass may mean anything, so it is only
+ * compared after an entry of the service. A description that alone changed needs no second person, and earlier versions
+ * recorded an emergency all the same if the request named one.
  * @param {unknown} action
  * @param {JsonObject} details
  */
-function isDescription(action, { fields }) {
-  return action === 'agent.updated' && Array.isArray(fields) && fields.length === 1 && fields[0] === 'description';
+function beginsRun(action, { breakGlass, changeId, fields }) {
+  const isMade = breakGlass === true || changeId !== undefined;
+  const isDescription = Array.isArray(fields) && fields.length === 1 && fields[0] === 'description';
+  return isMade && Object.hasOwn(RECORD_ACTIONS, String(action)) && !(action === 'agent.updated' && isDescription);
 }

@@ -106,6 +106,19 @@ describeOnSqlite('The offline verifier on the kinds of a module', () => {
     expect(run).toMatchObject({ exitCode: 0, output: expect.not.stringMatching(/FAULT|NOTE/) });
   });
 
+  it.each([{ changeId: 'CHG-7' }, { changeId: `dec_${'0'.repeat(26)}` }, { breakGlass: true }])(
+    'takes what a module says as %j for no change of the service',
+    async (details) => {
+      await app.application.get(Notes).write((transaction) => {
+        const note = { id: transaction.newId(NOTE), slug: JSON.stringify(details), topic: 'any', text: '' };
+        return Promise.resolve(transaction.insert(NOTE, note, { action: 'note.added', details }));
+      });
+      await remarked(`after ${JSON.stringify(details)}`);
+      const run = await verifiedWith({ remark: REMARK_FORM, note: NOTE_FORM });
+      expect(run).toMatchObject({ exitCode: 0, output: expect.not.stringMatching(/FAULT/) });
+    },
+  );
+
   it('finds a record that was deleted, though a caller was refused because of its owner', async () => {
     const note = await remarked('refused');
     const kinds = { note: NOTE_FORM, remark: REMARK_FORM };
