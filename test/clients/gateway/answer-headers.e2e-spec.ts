@@ -1,7 +1,10 @@
 import { type GatewayStage, openStage, route, type StartedGateway, startGateway, VENDOR_CREDENTIAL } from './stage';
 import { type StandIn, startStandIn } from './stand-in';
 
-/** Of one connection, or spoken for the vendor's address, followed by what stands before the gateway, or said by this product alone. */
+/**
+ * Of one connection, or spoken for the vendor's address, followed by what stands before the gateway, or said by this
+ * product alone.
+ */
 const DROPPED = [
   ...['Proxy-Authenticate', 'Trailer', 'X-Named', 'Set-Cookie', 'Set-Cookie2', 'WWW-Authenticate', 'Alt-Svc'],
   ...['Access-Control-Allow-Origin', 'Access-Control-Expose-Headers', 'Strict-Transport-Security', 'Public-Key-Pins'],

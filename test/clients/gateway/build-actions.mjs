@@ -1,5 +1,5 @@
-// Prints the actions and refusals of requests: node build-actions.mjs <folder of the built gateway>, with the file of the
-// gateway and the requests as JSON on the standard input.
+// Prints the actions and refusals of requests: node build-actions.mjs <folder of the built gateway>, with the file of
+// the gateway and the requests as JSON on the standard input.
 import { text } from 'node:stream/consumers';
 import { pathToFileURL } from 'node:url';
 

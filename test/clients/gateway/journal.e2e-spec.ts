@@ -188,7 +188,10 @@ describe('The journal of the gateway', () => {
     const noted = (gateway: StartedGateway, text: string): number =>
       readFileSync(join(gateway.journal, 'journal.jsonl'), 'utf8').split(text).length - 1;
 
-    /** Makes calls while the service takes no report, then lets it answer lists by `faultFor`; returns the paths of reports. */
+    /**
+     * Makes calls while the service takes no report, then lets it answer lists by `faultFor`; returns the paths of
+     * reports.
+     */
     async function reportTogether(name: string, faultFor: ServiceDoor['faultFor']): Promise<readonly string[]> {
       const gateway = await start(name);
       // The first request with a report is refused once the reports of all calls wait, so the next one has all of them.

@@ -11,7 +11,9 @@ import { bearer, type GatewayStage, openStage, type StartedGateway, startGateway
 /** Answers of the gateway to one server that may be under way. */
 const MAX_ANSWERS = 10;
 const LARGE = 256 * 1024 + 1;
-/** Bytes that an endless answer has at most, so that a fault takes no memory: far more than the buffers of a connection. */
+/**
+ * Bytes that an endless answer has at most, so that a fault takes no memory: far more than the buffers of a connection.
+ */
 const MAX_FLOOD = 64 * 2 ** 20;
 
 describe('An MCP server that sends more requests than it takes answers of', () => {

@@ -1,5 +1,6 @@
-// A real OAuth server on loopback, at which clients register themselves: node mcp-issuer.mjs <seconds of an access token>. Its access
-// tokens are JWTs for the resource that the client names. Prints its issuer, and a line for each token that it issues.
+// A real OAuth server on loopback, at which clients register themselves: node mcp-issuer.mjs <seconds of an access
+// token>. Its access tokens are JWTs for the resource that the client names. Prints its issuer, and a line for each
+// token that it issues.
 import { createServer } from 'node:http';
 import Provider from 'oidc-provider';
 

@@ -2,7 +2,10 @@
 export const REDIRECT_URL = 'http://127.0.0.1:9/callback';
 const MAX_STEPS = 12;
 
-/** Signs a person in at the issuer as a browser would, without one. Returns the parameters of the redirection to the client. */
+/**
+ * Signs a person in at the issuer as a browser would, without one. Returns the parameters of the redirection to the
+ * client.
+ */
 export async function signIn(authorizationUrl: string, login: string): Promise<URLSearchParams> {
   const cookies = new Map<string, string>();
   let url = authorizationUrl;

@@ -14,7 +14,10 @@ describe('A packet that is full of requests', () => {
     await new Promise((resolve) => server.close(resolve));
   });
 
-  /** Sends one packet. Returns, when the connection has ended, how many requests were in it, were read, and were answered. */
+  /**
+   * Sends one packet. Returns, when the connection has ended, how many requests were in it, were read, and were
+   * answered.
+   */
   async function send(request: string): Promise<{ sent: number; read: number; answers: number }> {
     await once(server.listen(0, '127.0.0.1'), 'listening');
     const sent = Math.floor(PACKET_BYTES / request.length);

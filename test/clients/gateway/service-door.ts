@@ -9,8 +9,8 @@ import {
 import type { AddressInfo } from 'node:net';
 
 /**
- * How the service fails: it answers with a status or with a JSON text of something else, breaks the connection, or does so after it has
- * done what was asked.
+ * How the service fails: it answers with a status or with a JSON text of something else, breaks the connection, or does
+ * so after it has done what was asked.
  */
 export type ServiceFault = number | 'reset' | 'answer lost' | { readonly json: string; readonly status?: number };
 

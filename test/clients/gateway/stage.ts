@@ -81,7 +81,9 @@ export interface StartedGateway {
   printed(): string;
   /** Requests like `fetch`, with the agent's key as a bearer unless the headers say otherwise. */
   call(path: string, request?: GatewayCall): Promise<GatewayAnswer>;
-  /** Ends it with a signal and returns its exit code. Nothing that it wrote may have the credential or the agent's key. */
+  /**
+   * Ends it with a signal and returns its exit code. Nothing that it wrote may have the credential or the agent's key.
+   */
   stop(signal?: NodeJS.Signals): Promise<number | null>;
 }
 

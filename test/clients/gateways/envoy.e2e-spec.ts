@@ -28,7 +28,9 @@ interface ScriptReply {
 const HOST = 'https://api.example.com';
 const CLIENT = '198.51.100.7:40000';
 
-/** Runs the script as Envoy does, with the reply of the service in place of a call. Redis has the same version of Lua. */
+/**
+ * Runs the script as Envoy does, with the reply of the service in place of a call. Redis has the same version of Lua.
+ */
 const HARNESS = `
 local headers = cjson.decode(ARGV[1])
 local reply = cjson.decode(ARGV[2])

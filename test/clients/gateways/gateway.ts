@@ -67,7 +67,10 @@ export function isInstalled({ name, version }: Program): boolean {
   return process.env['CI'] === 'true' || spawnSync(name, version).status === 0;
 }
 
-/** Starts a gateway with its configuration in docs/forward-auth.md, WebSockets included, in which only addresses are replaced. */
+/**
+ * Starts a gateway with its configuration in docs/forward-auth.md, WebSockets included, in which only addresses are
+ * replaced.
+ */
 export async function startGateway(program: Program, { governance, upstream }: Places): Promise<Gateway> {
   const folder = mkdtempSync(join(tmpdir(), 'governance-gateway-'));
   const port = await freePort();

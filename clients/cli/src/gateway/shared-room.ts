@@ -39,8 +39,8 @@ export class SharedRoom {
   }
 
   /**
-   * Resolves with null if there was no room within the time, if the caller has gone, or if this is more than all of what
-   * one holder may have.
+   * Resolves with null if there was no room within the time, if the caller has gone, or if this is more than all of
+   * what one holder may have.
    */
   reserve(size: number, holder: string, signal?: AbortSignal): Promise<RoomShare | null> {
     if (size > this.maxOfOneHolder || signal?.aborted === true) return Promise.resolve(null);

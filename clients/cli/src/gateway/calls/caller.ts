@@ -20,8 +20,8 @@ const BEARER = /^bearer +(\S+) *$/i;
 const BASIC = /^basic +([A-Za-z0-9+/]+={0,2}) *$/i;
 
 /**
- * Finds the one key or token of the caller, and removes it: in `X-API-Key`, in `Authorization: Bearer`, or where one of the
- * upstream's credentials goes.
+ * Finds the one key or token of the caller, and removes it: in `X-API-Key`, in `Authorization: Bearer`, or where one of
+ * the upstream's credentials goes.
  * @param upstream null for requests to the gateway itself
  * @throws Refusal 401 unless there is exactly one
  */

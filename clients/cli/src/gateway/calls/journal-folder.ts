@@ -12,8 +12,8 @@ const SOCKET = /^holder-[0-9a-f]{8}\.sock$/;
 const MAX_PATH_BYTES = 100;
 
 /**
- * Holds a folder for one gateway until its process ends, however it ends. Each gateway listens on a socket of its own in the
- * folder, and then connects to all others there: of two that start at once, at least one reaches the other.
+ * Holds a folder for one gateway until its process ends, however it ends. Each gateway listens on a socket of its own
+ * in the folder, and then connects to all others there: of two that start at once, at least one reaches the other.
  * @throws FolderHeldError; SettingsError if the folder cannot be used
  */
 export async function holdFolder(folder: string): Promise<Server> {

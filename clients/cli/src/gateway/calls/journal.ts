@@ -54,8 +54,8 @@ interface PendingLine {
 }
 
 /**
- * What the gateway sends, on disk before it is sent. Lines that wait while the disk is busy are written together. After a write
- * that failed, the file is written anew, so that nothing is added to half a line.
+ * What the gateway sends, on disk before it is sent. Lines that wait while the disk is busy are written together. After
+ * a write that failed, the file is written anew, so that nothing is added to half a line.
  */
 export class Journal {
   private readonly lines: PendingLine[] = [];

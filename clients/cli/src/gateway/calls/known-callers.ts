@@ -13,7 +13,10 @@ export interface Caller {
   readonly agentId: string;
   /** Id of the key, or name of the token's subject. */
   readonly actorId: string;
-  /** Separates the tokens of one subject that have different rights, such as those for different principals; null for keys. */
+  /**
+   * Separates the tokens of one subject that have different rights, such as those for different principals; null for
+   * keys.
+   */
   readonly rightsId: string | null;
 }
 
@@ -24,7 +27,10 @@ const MAX_CALLERS = 10_000;
 /** Keys never seen before that the service is asked about at a time: anybody can make up any number of them. */
 const MAX_LOOKUPS = 128;
 const TOO_MANY = 'The gateway has as many unknown keys to ask about as it takes at a time.';
-/** Requests with such keys, also those that wait: far fewer than there are connections. One client leaves room for others. */
+/**
+ * Requests with such keys, also those that wait: far fewer than there are connections. One client leaves room for
+ * others.
+ */
 const STRANGERS: RequestBounds = { all: 2_000, ofOneHolder: 1_000, refusal: TOO_MANY, refusalOfHolder: TOO_MANY };
 
 interface CachedCaller {

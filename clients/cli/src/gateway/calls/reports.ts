@@ -113,7 +113,8 @@ export class Reports {
   }
 
   /**
-   * Resolves once the service has taken the unknown outcomes of an agent: until then it would authorise the same action again.
+   * Resolves once the service has taken the unknown outcomes of an agent: until then it would authorise the same action
+   * again.
    * @throws Refusal 503 if it does not take them in time; the reason of `signal`
    */
   async requireTaken(agentId: string, signal?: AbortSignal): Promise<void> {
@@ -260,7 +261,9 @@ function isOfUnknownOutcome(report: Report): boolean {
   return report.outcome === 'failed' && report.reason === OUTCOME_UNKNOWN;
 }
 
-/** True for a permanent refusal by the service itself: not for other faults, nor for the answer of a proxy in between. */
+/**
+ * True for a permanent refusal by the service itself: not for other faults, nor for the answer of a proxy in between.
+ */
 function isFinal(error: unknown): error is GovernanceError {
   if (!(error instanceof GovernanceError) || error.code === 'UNEXPECTED_ANSWER') return false;
   return error.status !== null && FINAL_STATUSES.has(error.status);

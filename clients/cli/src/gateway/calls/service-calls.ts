@@ -98,7 +98,10 @@ export class CallerService {
     return this.call({ method: 'get', path }, ({ body }) => executionIn(body));
   }
 
-  /** Waits until the execution is decided, for at most `wait` seconds. @throws the reason of `signal` once it is aborted */
+  /**
+   * Waits until the execution is decided, for at most `wait` seconds.
+   * @throws the reason of `signal` once it is aborted
+   */
   async wait(execution: Execution, wait: number, signal: AbortSignal): Promise<Execution> {
     return this.withTransport((transport) => decided(transport, execution, wait, signal));
   }

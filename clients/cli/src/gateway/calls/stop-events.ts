@@ -26,7 +26,10 @@ export interface StopEventsOptions {
   readonly log: GatewayLog;
 }
 
-/** Follows the events of the service that end running calls. After a connection that was lost, all running calls are checked. */
+/**
+ * Follows the events of the service that end running calls. After a connection that was lost, all running calls are
+ * checked.
+ */
 export class StopEvents {
   private readonly ending = new AbortController();
   private lastCheck = -Infinity;

@@ -2,7 +2,10 @@ import { createHash } from 'node:crypto';
 
 type Claims = Readonly<Record<string, unknown>>;
 
-/** Claims that differ between a token and its renewal, by the standard and at Microsoft Entra. None of them gives rights. */
+/**
+ * Claims that differ between a token and its renewal, by the standard and at Microsoft Entra. None of them gives
+ * rights.
+ */
 const CLAIMS_OF_ONE_TOKEN: ReadonlySet<string> = new Set(['exp', 'iat', 'nbf', 'jti', 'uti', 'aio', 'rh']);
 
 /** Reads the claims of a token that the service has accepted; null for keys, which have no dot. */
@@ -12,8 +15,8 @@ function claimsOf(key: string): Claims | null {
 }
 
 /**
- * Hash of the claims that can give a token rights, such as its principal and roles: equal for a token and its renewal. Null
- * for keys, whose id stands for their rights. Only the service knows which claims it reads, so all count.
+ * Hash of the claims that can give a token rights, such as its principal and roles: equal for a token and its renewal.
+ * Null for keys, whose id stands for their rights. Only the service knows which claims it reads, so all count.
  */
 export function rightsOf(key: string): string | null {
   const claims = claimsOf(key);

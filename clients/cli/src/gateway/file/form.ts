@@ -9,8 +9,8 @@ import type { GatewayInput } from './gateway-input.js';
 const SCHEMA = new URL('../../../../gateway.schema.json', import.meta.url);
 
 /**
- * Checks the members and types of a file by `gateway.schema.json`, and returns it without the parts that have faults, so that the
- * other parts can be checked as well.
+ * Checks the members and types of a file by `gateway.schema.json`, and returns it without the parts that have faults,
+ * so that the other parts can be checked as well.
  */
 export function checkForm(value: unknown, faults: FaultList): GatewayInput {
   const schema = JSON.parse(readFileSync(SCHEMA, 'utf8')) as object;

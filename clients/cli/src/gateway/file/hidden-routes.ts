@@ -3,7 +3,10 @@ import { foldName } from '../request/fold-name.js';
 import { parseRoutePattern, type PatternSegment } from '../request/route-pattern.js';
 import { decodePercent } from '../../service-rules/percent-encoding.js';
 
-/** Returns the earlier routes that together match every request of the one at `index`; empty if it has requests of its own. */
+/**
+ * Returns the earlier routes that together match every request of the one at `index`; empty if it has requests of its
+ * own.
+ */
 export function hidingRoutes(routes: readonly Route[], index: number): Route[] {
   const route = routes[index];
   if (route === undefined) return [];

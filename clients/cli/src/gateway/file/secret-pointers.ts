@@ -11,7 +11,10 @@ export function parsePointer(text: string): string[] | undefined {
     .map((token) => token.replaceAll('~1', '/').replaceAll('~0', '~'));
 }
 
-/** True if the value at a pointer is secret, or lies within a secret value. @param patterns in addition to the default list */
+/**
+ * True if the value at a pointer is secret, or lies within a secret value.
+ * @param patterns in addition to the default list
+ */
 export function isSecretPointer(pointer: readonly string[], patterns: readonly string[]): boolean {
   return new SecretPointers(USUAL_SECRET_POINTERS).with(patterns).covers(pointer);
 }

@@ -23,7 +23,10 @@ export interface BodyHolder {
   readonly agentId: string;
 }
 
-/** Reads a whole body, for which it reserves room first. @throws as `readBody`; Refusal 503 if there is no room in time */
+/**
+ * Reads a whole body, for which it reserves room first.
+ * @throws as `readBody`; Refusal 503 if there is no room in time
+ */
 export async function holdBody(
   exchange: ClientExchange,
   maxBytes: number,
@@ -54,7 +57,8 @@ export function bodyBound({ request }: Pick<ClientExchange, 'request'>, maxBytes
 
 /**
  * Reads a whole body.
- * @throws Refusal 413, 408 for a body that comes too slowly, 400 for malformed chunks; the reason of `left` once the client has left
+ * @throws Refusal 413, 408 for a body that comes too slowly, 400 for malformed chunks; the reason of `left` once the
+ *   client has left
  */
 export async function readBody(exchange: ClientExchange, maxBytes: number): Promise<Buffer> {
   const { request, askForBody, left, malformed } = exchange;

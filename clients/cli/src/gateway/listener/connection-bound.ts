@@ -12,8 +12,8 @@ interface ClientConnection {
 type Connections = Map<string, ClientConnection>;
 
 /**
- * Bounds the connections of a server. Beyond the bound, a connection without a request ends for a new one: the oldest of the client that
- * has most, so that clients which send nothing keep nobody out. If there is none, the new one ends.
+ * Bounds the connections of a server. Beyond the bound, a connection without a request ends for a new one: the oldest
+ * of the client that has most, so that clients which send nothing keep nobody out. If there is none, the new one ends.
  */
 export class ConnectionBound {
   private readonly holders = new Map<string, Connections>();

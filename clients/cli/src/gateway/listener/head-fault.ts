@@ -5,7 +5,10 @@ const VERSIONS: ReadonlySet<string> = new Set(['1.0', '1.1']);
 /** `uri-host [ ":" port ]` of RFC 9110, 7.2; it may be empty. */
 const HOST = /^(\[[\w.:~!$&'()*+,;=%-]+\]|[\w.~!$&'()*+,;=%-]*)(:\d*)?$/;
 
-/** States what RFC 9112 requires a server to refuse in a head and Node.js accepts, as the service does; null if it is valid. */
+/**
+ * States what RFC 9112 requires a server to refuse in a head and Node.js accepts, as the service does; null if it is
+ * valid.
+ */
 export function headFault({
   httpVersion,
   rawHeaders,

@@ -58,7 +58,9 @@ interface OpenExchange {
   readonly malformed: AbortController;
 }
 
-/** A server that limits how long and how much its clients may send, and answers what is no HTTP in the gateway's shape. */
+/**
+ * A server that limits how long and how much its clients may send, and answers what is no HTTP in the gateway's shape.
+ */
 export function createListener(serve: Serve, tls: TlsFiles | null): Server {
   class ClientRequest extends IncomingMessage {}
   readNoneAfterEnd(ClientRequest);
@@ -95,7 +97,10 @@ export function createListener(serve: Serve, tls: TlsFiles | null): Server {
   return server;
 }
 
-/** Takes no connection any more, and ends each one with its next answer: a client that goes on there would not let the server end. */
+/**
+ * Takes no connection any more, and ends each one with its next answer: a client that goes on there would not let the
+ * server end.
+ */
 export function endListener(server: Server): void {
   server.close();
   for (const exchanges of open.values()) for (const { response } of exchanges) response.shouldKeepAlive = false;

@@ -4,8 +4,8 @@ import { readExtent } from '../../service-rules/json-extent.js';
 import { Refusal } from '../calls/refusal.js';
 
 /**
- * Parses the messages of a client, once, as the SDK reads them: without null members. Each message has steps of its own,
- * so that messages that are there together do not keep others waiting. Returns null for what is not JSON.
+ * Parses the messages of a client, once, as the SDK reads them: without null members. Each message has steps of its
+ * own, so that messages that are there together do not keep others waiting. Returns null for what is not JSON.
  * @throws Refusal 400 if it has more values, or levels, than the service takes
  */
 export function* readMessage(bytes: Buffer): Generator<undefined, unknown, undefined> {

@@ -15,7 +15,8 @@ export interface EventStream {
 
 /**
  * Runs a stream with a signal that fires once its agent is stopped or suspended, or its key has ended.
- * @throws Refusal 403 if it is so already: clients begin a stream that has ended again at once; 503 if the service does not answer
+ * @throws Refusal 403 if it is so already: clients begin a stream that has ended again at once; 503 if the service does
+ *   not answer
  */
 export function duringStream<Result>(
   { caller, upstream, calls }: EventStream,
@@ -27,7 +28,8 @@ export function duringStream<Result>(
       throw error instanceof Refusal ? error : unavailable('The governance service does not answer now.');
     });
     if (stopped.aborted) throw new Refusal(403, 'stopped', 'The agent is stopped, or its key has ended.');
-    // A service that does not answer is asked again later. Calls of the same token go on: their client renews it with its next request.
+    // A service that does not answer is asked again later. Calls of the same token go on: their client renews it with
+    // its next request.
     const check = (): void => void calls.checkCall(call).catch(() => undefined);
     const timer = setInterval(check, CHECK_MS).unref();
     try {

@@ -14,7 +14,10 @@ export interface JournaledCallParts {
   readonly reports: Reports;
 }
 
-/** Carries out calls of an MCP server: each is in the journal before it is sent, and is reported with the gateway's own key. */
+/**
+ * Carries out calls of an MCP server: each is in the journal before it is sent, and is reported with the gateway's own
+ * key.
+ */
 export function journaledCalls({ governance, upstream, reports }: JournaledCallParts): CarryOut {
   return async (execution, run, { signal, stopped }) => {
     // A handler of the service, or an equal call, has carried it out: only the result is read.

@@ -28,7 +28,9 @@ import { duringHandler, untilHandled } from './request-handlers.js';
 import { MCP_PATH } from './mcp-path.js';
 import { UpstreamFetch } from './upstream-fetch.js';
 
-/** Bounds of what is parsed in one step, while nobody else is served. Values take far longer than the bytes of a text. */
+/**
+ * Bounds of what is parsed in one step, while nobody else is served. Values take far longer than the bytes of a text.
+ */
 const ANSWER_BOUNDS = { maxBytes: 4 * 2 ** 20, maxValues: 50_000 };
 /** Bytes that large answers of the server may have together: sixteen of the largest, six of them of one agent. */
 const MAX_ANSWERS_BYTES = 16 * ANSWER_BOUNDS.maxBytes;

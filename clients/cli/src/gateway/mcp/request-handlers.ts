@@ -4,8 +4,8 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 const handlers = new AsyncLocalStorage<Set<Promise<unknown>>>();
 
 /**
- * Serves an HTTP request, and resolves once its messages are handled, too: clients of a session may leave while their calls go
- * on.
+ * Serves an HTTP request, and resolves once its messages are handled, too: clients of a session may leave while their
+ * calls go on.
  */
 export async function untilHandled(serve: () => Promise<void>): Promise<void> {
   const running = new Set<Promise<unknown>>();

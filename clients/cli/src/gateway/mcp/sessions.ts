@@ -46,7 +46,10 @@ const SERVER_ERROR = -32_000;
 const INVALID_REQUEST = -32_600;
 const SESSION_NOT_FOUND = -32_001;
 
-/** The clients of the protocol with a handshake: each has a session, which cancellations, questions and progress go through. */
+/**
+ * The clients of the protocol with a handshake: each has a session, which cancellations, questions and progress go
+ * through.
+ */
 export class Sessions {
   /** The sessions, the most recently used last. */
   private readonly sessions = new Map<string, Session>();

@@ -35,7 +35,10 @@ export class UpstreamFetch {
     this.client = new UpstreamClient({ url: new URL(url.origin), ...(ca !== undefined && { ca }) }, MAX_SILENCE_MS);
   }
 
-  /** As `fetch`, for URLs of the server's origin. A redirect is an error, as the server may have acted. @throws NotSentError */
+  /**
+   * As `fetch`, for URLs of the server's origin. A redirect is an error, as the server may have acted.
+   * @throws NotSentError
+   */
   readonly fetch = async (target: string | URL | Request, init: RequestInit = {}): Promise<Response> => {
     const { sent, redactor } = this.credentials.current();
     const { pathname, search } = new URL(target instanceof Request ? target.url : target);

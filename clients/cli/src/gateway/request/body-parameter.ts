@@ -10,7 +10,10 @@ import { inTurns, type WorkOwner } from './turns.js';
 export interface BodyParameter {
   /** The JSON body, the fields of a form, or a digest; undefined without a body. */
   readonly parameter: JsonValue | undefined;
-  /** The whole content, in which templates find their values; undefined if no template needs it, or it has too many values. */
+  /**
+   * The whole content, in which templates find their values; undefined if no template needs it, or it has too many
+   * values.
+   */
   readonly content: JsonValue | undefined;
   /** The bytes that are hashed: those of the body, or those of a multipart form with its boundary replaced. */
   readonly hashedBytes: readonly Buffer[];

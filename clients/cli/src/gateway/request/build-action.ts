@@ -20,7 +20,9 @@ export interface ActionRequest {
   readonly parameters: JsonObject;
   /** Pointers into the parameters. */
   readonly secret: readonly string[];
-  /** True for a body that an upstream which skips bodies could take for the next request: the connection ends with it. */
+  /**
+   * True for a body that an upstream which skips bodies could take for the next request: the connection ends with it.
+   */
   readonly endsConnection: boolean;
 }
 
@@ -77,7 +79,10 @@ export async function buildAction(
   }
 }
 
-/** A name of the body that a program could take for one of the query; undefined if there is none. Yields where others may be served. */
+/**
+ * A name of the body that a program could take for one of the query; undefined if there is none. Yields where others
+ * may be served.
+ */
 function* findSharedName(
   ofQuery: readonly string[],
   ofBody: readonly string[],
@@ -134,7 +139,9 @@ function fillAction(
   };
 }
 
-/** The bytes of the body that the hash of the request covers, together with the query; undefined if there is no hash. */
+/**
+ * The bytes of the body that the hash of the request covers, together with the query; undefined if there is no hash.
+ */
 function hashedBytesOf(route: Route, fields: Fields, content: BodyParameter): readonly Buffer[] | undefined {
   if (route.parameters !== undefined) return content.hashedBytes;
   // Blanks are "+" to some programs and "%20" to all: the hash of the query tells the two apart.

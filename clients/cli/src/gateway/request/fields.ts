@@ -41,8 +41,8 @@ export const MAX_FIELDS = 1_000;
 const MAX_BRACKETS = 32;
 
 /**
- * Yields where others may be served. Returns what the fields have to be, as the end of a sentence, if programs could read them
- * differently.
+ * Yields where others may be served. Returns what the fields have to be, as the end of a sentence, if programs could
+ * read them differently.
  * @param text without "?"
  */
 export function* parseFields(

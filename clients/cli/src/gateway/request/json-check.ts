@@ -56,8 +56,9 @@ const LETTER_U = 0x75;
 const [OPEN_BRACKET, CLOSE_BRACKET, OPEN_BRACE, CLOSE_BRACE] = [0x5b, 0x5d, 0x7b, 0x7d];
 
 /**
- * Checks JSON in its bytes, and builds nothing from them: objects and lists would take many times the memory. Yields where others may
- * be served. Returns what the JSON has to be, as the end of a sentence, if programs could read it differently.
+ * Checks JSON in its bytes, and builds nothing from them: objects and lists would take many times the memory. Yields
+ * where others may be served. Returns what the JSON has to be, as the end of a sentence, if programs could read it
+ * differently.
  */
 export function* checkJson(bytes: Buffer): Generator<undefined, CheckedJson | string, undefined> {
   if (bytes.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK))

@@ -27,8 +27,8 @@ const FORM_DATA = new RegExp(`^content-disposition:[ \\t]*form-data((?:${PARAMET
 const METHOD_NAME = /(?<![a-z0-9])_method|["'=]\s*[. ]method/;
 
 /**
- * Yields where others may be served. Returns what the body has to be, as the end of a sentence, if programs could divide it
- * differently.
+ * Yields where others may be served. Returns what the body has to be, as the end of a sentence, if programs could
+ * divide it differently.
  */
 export function* parseMultipart(
   bytes: Buffer,
@@ -116,7 +116,9 @@ function readName(part: Buffer): { readonly name: string } | string {
   return fieldNameFault(name) ?? fieldNameFault(unescape(name)) ?? { name };
 }
 
-/** The text without percent-encoding, byte by byte: an escape that is no UTF-8 must not keep another from being decoded. */
+/**
+ * The text without percent-encoding, byte by byte: an escape that is no UTF-8 must not keep another from being decoded.
+ */
 function unescape(text: string): string {
   return text.replaceAll(ESCAPE, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 16)));
 }

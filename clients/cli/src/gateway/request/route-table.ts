@@ -35,8 +35,9 @@ export class RouteTable {
   }
 
   /**
-   * The first route that a request matches. @returns undefined if none does; `ambiguousWith` if an upstream that reads paths
-   * loosely could take the request for one of an earlier route
+   * The first route that a request matches.
+   * @returns undefined if none does; `ambiguousWith` if an upstream that reads paths loosely could take the request for
+   *   one of an earlier route
    */
   find(method: string, path: string): FoundRoute | { readonly ambiguousWith: Route } | undefined {
     const ofMethod = this.routes.filter(({ route }) => route.methods.includes(method));
@@ -54,8 +55,8 @@ export class RouteTable {
 }
 
 /**
- * True if an upstream could read a folded path as the pattern, with what follows any dot of its last segment or without it.
- * Only one dot can end what the pattern has, so that long paths take no more than one comparison for each pattern.
+ * True if an upstream could read a folded path as the pattern, with what follows any dot of its last segment or without
+ * it. Only one dot can end what the pattern has, so that long paths take no more than one comparison for each pattern.
  */
 function matchesLoosely({ matches, lastSegment }: LoosePattern, folded: string): boolean {
   const start = folded.lastIndexOf('/') + 1;

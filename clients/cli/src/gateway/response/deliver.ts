@@ -60,8 +60,8 @@ export async function deliver(
 }
 
 /**
- * Ends a connection after what was written. SDKs repeat a request to which they got no head, and this one was carried out. Clients of HTTP/1.0
- * would take the end for that of the answer.
+ * Ends a connection after what was written. SDKs repeat a request to which they got no head, and this one was carried
+ * out. Clients of HTTP/1.0 would take the end for that of the answer.
  */
 function breakOff(target: ServerResponse): void {
   const { socket } = target;

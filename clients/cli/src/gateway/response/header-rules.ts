@@ -11,8 +11,8 @@ export interface ResponseRefusal {
 }
 
 /**
- * Headers of one connection, those that speak for the upstream's own origin to a browser, those that caches and proxies in
- * front of the gateway follow, and those that only this product sets.
+ * Headers of one connection, those that speak for the upstream's own origin to a browser, those that caches and proxies
+ * in front of the gateway follow, and those that only this product sets.
  */
 const DROPPED: ReadonlySet<string> = new Set([
   ...['connection', 'keep-alive', 'proxy-authenticate', 'proxy-authorization', 'proxy-connection', 'te', 'trailer'],

@@ -32,8 +32,8 @@ export interface ResponseContext {
 }
 
 /**
- * Up to so many announced bytes, a body is read whole before its head goes on: only then is it known whether its length,
- * `ETag` and digests stay true. A longer one, or one that announces no length, goes on without them.
+ * Up to so many announced bytes, a body is read whole before its head goes on: only then is it known whether its
+ * length, `ETag` and digests stay true. A longer one, or one that announces no length, goes on without them.
  */
 const MAX_WHOLE_BODY_BYTES = 65_536;
 const NO_CONTENT = 204;

@@ -25,7 +25,8 @@ export class GatewayState {
 
   /**
    * @param replaced the state that this one takes the place of
-   * @throws SecretFaults if a secret is missing or cannot be used; SettingsError if a file of an MCP upstream cannot be used
+   * @throws SecretFaults if a secret is missing or cannot be used; SettingsError if a file of an MCP upstream cannot be
+   *   used
    */
   static async open(
     config: GatewayConfig,

@@ -15,8 +15,8 @@ const CONFIGURATION = 78;
 const END_SIGNALS: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGINT'];
 
 /**
- * Serves by a file until SIGTERM or SIGINT. Further ones change nothing: `timeout` sends each twice, and so does a Ctrl-C under `npm`.
- * SIGHUP reads the file and all secrets again.
+ * Serves by a file until SIGTERM or SIGINT. Further ones change nothing: `timeout` sends each twice, and so does a
+ * Ctrl-C under `npm`. SIGHUP reads the file and all secrets again.
  */
 export async function serveGateway(path: string, { digestAbove }: DigestOptions): Promise<void> {
   const key = profileName() === undefined ? (process.env['GOVERNANCE_API_KEY'] ?? '') : settings().key;

@@ -27,7 +27,10 @@ export function sourceLabel(source: SecretSource): string {
   return 'env' in source ? `The variable ${source.env}` : `The file ${source.file}`;
 }
 
-/** Reads a secret; a final line break is cut. @throws SecretFault if the secret is missing or cannot be a credential. */
+/**
+ * Reads a secret; a final line break is cut.
+ * @throws SecretFault if the secret is missing or cannot be a credential.
+ */
 export async function readSecret(source: SecretSource, environment: NodeJS.ProcessEnv): Promise<string> {
   const text = 'env' in source ? environment[source.env] : await readSecretFile(source);
   if (text === undefined) throw new SecretFault(source, 'is not set.');

@@ -27,8 +27,8 @@ const READ_AHEAD_BYTES = 65_536;
 const FIRST_FINAL_STATUS = 200;
 
 /**
- * One request and its answer, as undici reports them. `onRequestStart` is called right before the first byte is written,
- * so a request without it was not sent.
+ * One request and its answer, as undici reports them. `onRequestStart` is called right before the first byte is
+ * written, so a request without it was not sent.
  */
 export class Exchange implements Dispatcher.DispatchHandler {
   private controller: Dispatcher.DispatchController | null = null;

@@ -144,7 +144,10 @@ function contextWith(authorities: string): SecureContext {
   return context;
 }
 
-/** @throws SettingsError for a file that Node.js would take for one without authorities, such as one that is half written */
+/**
+ * @throws SettingsError for a file that Node.js would take for one without authorities, such as one that is half
+ *   written
+ */
 function readAuthorities(path: string): string {
   const text = readRegularFile(path);
   const certificates = text.match(/-----BEGIN [^]*?(?:-----END [^\n]*|$)/g) ?? [];
