@@ -41,7 +41,7 @@ export class Makings {
     const isEnd = action === 'decision.change_made' || (isGlass && action === 'decision.proposed');
     const maker = isGlass ? EMERGENCY : isEnd ? subjectId : details['changeId'];
     const run = this.#run;
-    const isOfRun = run !== null && run.maker === maker && run.timestamp === timestamp;
+    const isOfRun = run !== null && run.timestamp === timestamp && (run.maker === maker || says(details, run.maker));
     if (isEnd) this.#run = null;
     else if (!isOfRun) this.#run = beginsRun(action, details) ? { maker, first: Number(sequence), timestamp } : null;
     if (run === null) return [];
@@ -61,6 +61,15 @@ export class Makings {
       ? [`${String(subjectId)} is an emergency, and ${MAX_OPEN} were open, which nobody had reviewed`]
       : [];
   }
+}
+
+/**
+ * True if an entry says that this has made it, whatever else a module says in it.
+ * @param {JsonObject} details
+ * @param {unknown} maker
+ */
+function says({ breakGlass, changeId }, maker) {
+  return maker === EMERGENCY ? breakGlass === true : changeId === maker;
 }
 
 /**
