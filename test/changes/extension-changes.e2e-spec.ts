@@ -25,7 +25,7 @@ class RulesController {
   chart(@Caller() caller: Caller, @Body('slug') slug: string): Promise<{ id: string }> {
     return this.notes.ledger.write(caller, (transaction) => {
       const note = { id: transaction.newId(NOTE), slug, topic: 'any', text: '' };
-      const details = { changeId: 'CHG-7', breakGlass: true };
+      const details = { changeId: 'CHG-7', breakGlass: true, rules: 'of the house' };
       return Promise.resolve(transaction.insert(NOTE, note, { action: 'note.added', details }));
     });
   }

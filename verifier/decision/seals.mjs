@@ -2,6 +2,7 @@ import { bytesOfHex, hexOf } from '../bytes.mjs';
 import { hashOf } from '../canonical-json.mjs';
 import { isSigned, keyOf, parseCheckpoint } from '../checkpoint.mjs';
 import { entryFaults } from '../entry-check.mjs';
+import { RECORD_ACTIONS } from '../record-actions.mjs';
 import { rootOf } from './inclusion.mjs';
 
 /**
@@ -102,12 +103,15 @@ function checkRules({ executionId, entries, rules, policies }, findings) {
 
 /**
  * Returns the hashes of the rules that an entry names: those that decided, and those for which a change was proposed.
- * Rules that a person only looked at decided nothing, and neither did those of a decision that was erased.
+ * Rules that a person only looked at decided nothing, and neither did those of a decision that was erased, or what a
+ * module calls so.
  * @param {import('./read-file.mjs').Json} entry
  * @returns {unknown[]}
  */
 function rulesIn({ audit, state }) {
-  const deciding = audit.action === 'agent.access_reviewed' ? undefined : audit.details?.rules;
+  const { action, details } = audit;
+  const isDeciding = action !== 'agent.access_reviewed' && Object.hasOwn(RECORD_ACTIONS, action);
+  const deciding = isDeciding ? details?.rules : undefined;
   const proposed = state?.erased === true ? undefined : state?.change?.rules;
   return [deciding, proposed].filter((hash) => hash !== undefined);
 }
