@@ -68,6 +68,7 @@ const REFUSED: readonly Row[] = [
   ...['/Admin', '/ADMIN', '/admin.json', '/admin.tar.gz', '/report', '/REPORT', '/report.V1', '/report.json'].map(
     (target): Row => [get(target), '400 path_ambiguous'],
   ),
+  [get(`/${'a'.repeat(4_096)}`), '400 path_ambiguous'],
   [get('/Charges/1'), '403 route_not_listed'],
   [get('/a/b/c'), '403 route_not_listed'],
   [{ target: '/admin', method: 'PUT' }, '403 route_not_listed'],
@@ -404,8 +405,8 @@ describeOnSqlite('The action of a request', () => {
     expect(Object.keys(parameters ?? {}).sort()).toEqual(['amount', 'kind', 'list', 'request']);
   });
 
-  it('is of the route that a path of a million dots matches, and of no earlier one', async () => {
-    const dots = 'a.'.repeat(1_000_000);
+  it('is of the route that a path of many dots matches, and of no earlier one', async () => {
+    const dots = 'a.'.repeat(2_000);
     const targets = [`/${dots}x`, `/admin.${dots}x`, `/report.v1.${dots}x`, `/x/${dots}x`];
     const results = await buildActions(
       { ...UPSTREAM, secret: [], headers: [] },
