@@ -13,7 +13,7 @@ const MEASURED = [
   [/^test\/(clients\/mcp|postgres\/replicas)\/room/, 1_200],
   [/^test\/(clients\/(gateway|gov)|console\/\w+)\/room/, 700],
   [
-    /^test\/(postgres\/sessions|verification|policies|http\/limits|webhooks|ledger)\/room|^test\/faults\/(start|disk|plan-memory)/,
+    /^test\/(postgres\/sessions|verification|evidence|policies|http\/limits|webhooks|ledger)\/room|^test\/faults\/(start|disk|plan-memory)/,
     150,
   ],
   [
@@ -21,7 +21,7 @@ const MEASURED = [
     100,
   ],
   [/^test\/(access|process|approvals|records)\/room|^test\/postgres\/small-rooms/, 70],
-  [/^test\/(decisions|evidence|executions|database|erasures)\/room|^test\/faults\//, 50],
+  [/^test\/(decisions|executions|database|erasures)\/room|^test\/faults\//, 50],
   [/^test\/(openapi|http|hostile)\/room/, 30],
   [/room-spec|^test\/(clients|package)\/|later-readers/, 20],
   [/^test\/|policy-e/, 5],
