@@ -135,6 +135,8 @@ describe('The journal of the gateway', () => {
     await first.stop('SIGKILL');
     const file = join(first.journal, 'journal.jsonl');
     expect(readFileSync(file, 'utf8')).toContain(id);
+    const foreign = [{}, { report: null }, { report: {} }, { report: 'executed', upstream: 1 }];
+    appendFileSync(file, foreign.map((line) => `${JSON.stringify({ executionId: id, ...line })}\n`).join(''));
     appendFileSync(file, '{"executionId":"exe_ha');
     const second = await start('reports');
     door.faultFor = () => null;

@@ -10,7 +10,7 @@ import { buildCommandLine } from '../command-line';
 const NEEDED = [
   ...['package.json', 'scripts', 'policies.schema.json', 'gateway.schema.json', 'examples/demo.json'],
   'clients/build-package.mjs',
-  ...['src/core', 'src/http/body', 'src/governance/policies/patterns', 'src/governance/policies/conditions'],
+  ...['src/core', 'src/http', 'src/governance/policies/patterns', 'src/governance/policies/conditions'],
   'src/governance/agents/agent-name.ts',
   ...['src', 'package.json', 'tsconfig.json'].map((name) => `clients/typescript/${name}`),
   ...['build.mjs', 'copied-sources.mjs', 'package.json', 'package-lock.json', 'tsconfig.json', 'src'].map(

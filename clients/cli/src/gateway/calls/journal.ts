@@ -211,8 +211,8 @@ function entriesIn(lines: readonly (Line | null)[]): Map<string, OpenEntry> {
   for (const line of lines) {
     if (line === null) continue;
     if ('taken' in line) entries.delete(line.taken);
-    else if ('upstream' in line) entries.set(line.executionId, { ...line, report: null });
-    else withReport(entries, line);
+    else if ('report' in line) withReport(entries, line);
+    else entries.set(line.executionId, { ...line, report: null });
   }
   return entries;
 }
@@ -225,12 +225,19 @@ function withReport(entries: Map<string, OpenEntry>, line: { executionId: string
 /** Parses a line; null if no journal writes such a line. Other programs write files of this name, too. */
 function lineIn(text: string): Line | null {
   try {
-    const line: unknown = JSON.parse(text);
-    const { executionId, taken } = Object(line) as { readonly executionId?: unknown; readonly taken?: unknown };
-    return isId(taken) || isId(executionId) ? (line as Line) : null;
+    const line = Object(JSON.parse(text)) as Readonly<Record<string, unknown>>;
+    const isTaken = isId(line['taken']);
+    const isSent = isId(line['executionId']) && typeof line['upstream'] === 'string';
+    const isReported = isId(line['executionId']) && isReport(line['report']);
+    return isTaken || isSent || isReported ? (line as unknown as Line) : null;
   } catch {
     return null;
   }
+}
+
+function isReport(value: unknown): boolean {
+  const { outcome } = Object(value) as { readonly outcome?: unknown };
+  return outcome === 'executed' || outcome === 'failed';
 }
 
 function isId(value: unknown): boolean {
