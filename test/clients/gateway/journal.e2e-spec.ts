@@ -1,4 +1,5 @@
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { appendFileSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { until } from '../../faults/support/watch';
@@ -9,6 +10,7 @@ import { loadGatewayModule } from './gateway-modules';
 import { openDoor, type ServiceDoor, type ServiceFault } from './service-door';
 import {
   bearer,
+  CREDENTIAL,
   type GatewayAnswer,
   type GatewayStage,
   openStage,
@@ -165,6 +167,25 @@ describe('The journal of the gateway', () => {
     expect(await second.stop()).toBe(0);
     expect(second.printed()).toContain(`dropped as unreadable: ${lines.length}`);
     expect(second.printed()).not.toContain('Reports wait');
+  });
+
+  it('is read before SIGHUP reads the file again, which does not end a start', async () => {
+    const first = await start('signalled');
+    await first.stop();
+    appendFileSync(join(first.journal, 'journal.jsonl'), 'no line of a gateway\n');
+    const env = { PATH: process.env['PATH'], VENDOR_KEY: CREDENTIAL, GOVERNANCE_API_KEY: stage.reportKey };
+    const program = spawn(process.execPath, [MAIN, 'gateway', first.file], { env });
+    let printed = '';
+    for (const stream of [program.stdout, program.stderr])
+      stream.setEncoding('utf8').on('data', (text: string) => {
+        // The gateway does not listen yet.
+        if (!printed.includes('unreadable') && (printed + text).includes('unreadable')) program.kill('SIGHUP');
+        printed += text;
+      });
+    const ended = once(program, 'close');
+    await until('the file was read again', () => printed.includes('were read again') || program.signalCode !== null);
+    program.kill('SIGTERM');
+    expect(await ended).toEqual([0, null]);
   });
 
   it('is free of a report once that was taken, though the answer was lost', async () => {

@@ -26,9 +26,12 @@ export async function serveGateway(path: string, { digestAbove }: DigestOptions)
   const ending = new Promise<void>((resolve) => {
     for (const signal of END_SIGNALS) process.on(signal, () => resolve());
   });
+  const starting = startGateway(readConfig, { key, digestAbove });
+  // One that comes during the start reads the file again after it; nobody reads again what could not start.
+  process.on('SIGHUP', () => void starting.then(readAgain, () => undefined));
   let gateway: RunningGateway;
   try {
-    gateway = await startGateway(readConfig, { key, digestAbove });
+    gateway = await starting;
   } catch (error) {
     const exitCode = exitCodeOf(error);
     if (exitCode === null) throw error;
@@ -36,15 +39,18 @@ export async function serveGateway(path: string, { digestAbove }: DigestOptions)
     process.exitCode = exitCode;
     return;
   }
-  const log = new GatewayLog();
-  process.on('SIGHUP', () => {
-    gateway.reload().then(
-      () => log.info('The file and all secrets were read again'),
-      (error: unknown) => log.warn(`The file cannot be used, so the old one stays in use: ${lineOf(error)}`),
-    );
-  });
   await ending;
   await gateway.close();
+}
+
+async function readAgain(gateway: RunningGateway): Promise<void> {
+  const log = new GatewayLog();
+  try {
+    await gateway.reload();
+    log.info('The file and all secrets were read again');
+  } catch (error) {
+    log.warn(`The file cannot be used, so the old one stays in use: ${lineOf(error)}`);
+  }
 }
 
 /** Returns the exit code of an error; null if it is not about the file, its secrets or its journal. */
