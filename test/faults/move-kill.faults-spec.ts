@@ -46,7 +46,8 @@ describe('A move killed at a random moment', () => {
       await recreate();
 
       let marked = 0;
-      for (let round = 1; round <= ROUNDS; round += 1) {
+      // On a busy machine each of the rounds may be killed before it has begun: one has to be killed in the middle.
+      for (let round = 1; round <= ROUNDS || marked === 0; round += 1) {
         const program = spawn(process.execPath, [MAIN, 'move', '--to', url, '--again'], {
           cwd: source.folder,
           env: { ...process.env, ...moveSettings(source) },
@@ -71,7 +72,6 @@ describe('A move killed at a random moment', () => {
         expect(failure).toBeInstanceOf(ProgramEnded);
         expect({ round, failure }).toMatchObject({ round, failure: { exitCode: 65 } });
       }
-      expect(marked).toBeGreaterThan(0);
       expect(await move(source, url, '--again')).toMatchObject({ exitCode: 0 });
       const program = await startProgram(MAIN, settings);
       const { body } = await program.send('POST', '/api/v1/provenance/verify', { body: { state: true } });
