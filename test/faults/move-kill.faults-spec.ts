@@ -72,6 +72,7 @@ describe('A move killed at a random moment', () => {
         expect(failure).toBeInstanceOf(ProgramEnded);
         expect({ round, failure }).toMatchObject({ round, failure: { exitCode: 65 } });
       }
+      expect(marked).toBeGreaterThan(0);
       expect(await move(source, url, '--again')).toMatchObject({ exitCode: 0 });
       const program = await startProgram(MAIN, settings);
       const { body } = await program.send('POST', '/api/v1/provenance/verify', { body: { state: true } });
