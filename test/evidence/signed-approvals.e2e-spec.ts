@@ -174,4 +174,20 @@ describe('The verifier, on signed approvals', () => {
     expect((await verifyFile(text, publicKey, log)).exitCode).toBe(0);
     expect((await verifyFile(await decisionFileOf(app, signedExecution), publicKey, log)).exitCode).toBe(0);
   });
+
+  it('recomputes what a device signed that somebody else had before, whose passkey was removed', async () => {
+    const { app, publicKey } = stage;
+    const device = new SoftwareAuthenticator();
+    const before = await signer(app, 'bea', ['finance'], device);
+    await send(app, 'POST', `/api/v1/agents/${before.agent.id}/passkeys/${before.passkeyId}/remove`);
+    const after = await signer(app, 'cy', ['board'], device);
+    const approvers = [{ subjects: ['role:board'], signed: true }];
+    await createPolicy(app, { effect: 'require_approval', priority: 1, actions: ['pay'], approval: { approvers } });
+    const execution = await execute(app);
+    expect((await signAndApprove(app, execution.decisionId, after)).body.status).toBe('approved');
+    const text = await decisionFileOf(app, execution);
+    const log = (await send(app, 'GET', '/api/v1/provenance/export')).text;
+    const { exitCode, output } = await verifyFile(text, publicKey, log);
+    expect({ exitCode, output }).toMatchObject({ exitCode: 0 });
+  });
 });

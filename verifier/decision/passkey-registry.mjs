@@ -11,7 +11,10 @@ export class PasskeyRegistry {
   #repeated = new Set();
   /** The ids of passkeys that were removed. @type {Set<string>} */
   #removed = new Set();
-  /** The person for whom each public key was registered first. @type {Map<string, string>} */
+  /**
+   * The person for whom each public key was registered first, until that passkey is removed.
+   * @type {Map<string, string>}
+   */
   #firstPeople = new Map();
   /** The public key of each passkey, by id. @type {Map<string, string>} */
   #publicKeys = new Map();
@@ -22,13 +25,23 @@ export class PasskeyRegistry {
    * @param {Json | null | undefined} state nothing if the passkey was removed
    */
   add(action, id, state) {
-    if (action === 'passkey.removed') this.#removed.add(id);
+    if (action === 'passkey.removed') this.#remove(id);
     if (action !== 'passkey.registered' || !state) return;
     const { agentId, publicKey } = state;
     if (this.#people.has(id)) this.#repeated.add(id);
     this.#people.set(id, agentId);
     this.#publicKeys.set(id, publicKey);
     if (!this.#firstPeople.has(publicKey)) this.#firstPeople.set(publicKey, agentId);
+  }
+
+  /**
+   * Others may register the key from then on.
+   * @param {string} id
+   */
+  #remove(id) {
+    this.#removed.add(id);
+    const publicKey = this.#publicKeys.get(id) ?? '';
+    if (this.#firstPeople.get(publicKey) === this.#people.get(id)) this.#firstPeople.delete(publicKey);
   }
 
   /**
