@@ -2,11 +2,16 @@ import { isEmergency, needsTwoReviews } from './decision/changes.mjs';
 import { isObject } from './entry-check.mjs';
 import { RECORD_ACTIONS } from './record-actions.mjs';
 
-/** @typedef {import('./entry-check.mjs').JsonObject} JsonObject */
+/**
+ * @typedef {import('./entry-check.mjs').JsonObject} JsonObject
+ * @typedef {{ maker: unknown, first: number, timestamp: unknown }} Run entries that one change or emergency has made
+ */
 
 /** The emergencies that nobody has reviewed, at most. */
 const MAX_OPEN = 3;
 const EMERGENCY = 'an emergency';
+/** The actions of the entries that follow what a change or an emergency has made. */
+const ENDING = ['decision.change_made', 'decision.proposed'];
 
 /**
  * Checks that entries which say that a change or an emergency has made them are followed, in their commit, by the entry
@@ -16,7 +21,7 @@ const EMERGENCY = 'an emergency';
 export class Makings {
   /**
    * The entries since the first one that says what made it.
-   * @type {{ maker: unknown, first: number, timestamp: unknown } | null}
+   * @type {Run | null}
    */
   #run = null;
   /** The decisions on open emergencies. @type {Set<unknown>} */
@@ -33,19 +38,21 @@ export class Makings {
   /** @param {JsonObject} entry */
   #runFaults({ action, subjectId, sequence, timestamp, audit }) {
     const details = isObject(audit) ? audit['details'] : null;
+    const run = this.#run;
     if (!isObject(details)) {
-      this.#run = null;
-      return [];
+      // Nobody knows what made this one, only that a commit has one time, and ends with its decision.
+      const isOfCommit = run?.timestamp === timestamp;
+      if (!isOfCommit || ENDING.includes(String(action))) this.#run = null;
+      return run === null || isOfCommit ? [] : [faultOf(run)];
     }
     const isGlass = details['breakGlass'] === true;
     const isEnd = action === 'decision.change_made' || (isGlass && action === 'decision.proposed');
     const maker = isGlass ? EMERGENCY : isEnd ? subjectId : details['changeId'];
-    const run = this.#run;
     const isOfRun = run !== null && run.timestamp === timestamp && (run.maker === maker || says(details, run.maker));
     if (isEnd) this.#run = null;
     else if (!isOfRun) this.#run = beginsRun(action, details) ? { maker, first: Number(sequence), timestamp } : null;
     if (run === null) return [];
-    if (!isOfRun) return [`entry ${run.first} was made by ${String(run.maker)}, and no entry of a decision says so`];
+    if (!isOfRun) return [faultOf(run)];
     return isEnd && Number(details['firstSequence']) > run.first
       ? [`${String(action)} leaves out entry ${run.first}, which it has made`]
       : [];
@@ -61,6 +68,11 @@ export class Makings {
       ? [`${String(subjectId)} is an emergency, and ${MAX_OPEN} were open, which nobody had reviewed`]
       : [];
   }
+}
+
+/** @param {Run} run that its decision does not end */
+function faultOf({ first, maker }) {
+  return `entry ${first} was made by ${String(maker)}, and no entry of a decision says so`;
 }
 
 /**

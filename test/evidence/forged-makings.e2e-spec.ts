@@ -1,10 +1,12 @@
 import { approve, approvedChange, changeHeader, newPolicy, startChanges } from '../changes/support';
+import { createEntity } from '../support/application/factories';
 import { type Parsed, send } from '../support/application/send';
 import { stageOf } from '../support/application/stage';
+import { eraseIn } from './erased-log';
 import { forgeLog } from './forged-log';
 import { decisionFileOf, keyAndLog, verifyFile } from './verified-file';
 
-type Change = (entries: Parsed[]) => Parsed[];
+type Change = (entries: Parsed[], ids: ReadonlySet<string>) => Parsed[];
 
 const POLICIES = '/api/v1/policies';
 const RANGE = ['firstSequence', 'lastSequence'];
@@ -31,16 +33,18 @@ describe('The verifier, on what changes and emergencies have made', () => {
     const made = await send(app, 'POST', POLICIES, { key: cyd.key, body, ...changeHeader(id) });
     expect(made.status).toBe(201);
     const emergencies: string[] = [];
+    const entities: string[] = [];
     for (let count = 1; count <= 4; count += 1) {
       const headers = { 'Break-Glass': encodeURIComponent('Everybody is away') };
       const sent = { headers, body: newPolicy() };
       expect((await send(app, 'POST', POLICIES, sent)).status).toBe(201);
       const path = '/api/v1/decisions?type=change_review&order=desc&limit=1';
       emergencies.push((await send(app, 'GET', path)).body.data[0].id);
+      entities.push((await createEntity(app)).id);
       // Nobody can break the glass a fourth time before that.
       if (count === 3) for (const person of [ada, ben]) await approve(app, emergencies[0] ?? '', person);
     }
-    return { app, id, emergencies, ...(await keyAndLog(app)) };
+    return { app, id, emergencies, entities, ...(await keyAndLog(app)) };
   });
 
   async function forged(change: Change): Promise<string> {
@@ -62,6 +66,17 @@ describe('The verifier, on what changes and emergencies have made', () => {
     expect(output).toMatch(/\nRECOMPUTED: proposed as recorded\n$/);
   });
 
+  it.each<[what: string, isTaken: (entry: Parsed) => boolean]>([
+    ['what an emergency made', ({ action, audit }) => action === 'policy.created' && audit.details.breakGlass === true],
+    ['the decision on it', ({ action }) => action === 'decision.proposed'],
+    ['the end of a change', ({ action }) => action === 'decision.change_made'],
+  ])('finds nothing in a log from which %s was erased', async (_what, isTaken) => {
+    const output = await forged((entries, ids) =>
+      eraseIn(entries, ['decision', stage.emergencies[0] ?? ''], (entry) => isTaken(entry) && !ids.has(entry['id'])),
+    );
+    expect(output).not.toMatch(/was made by|leaves out/);
+  });
+
   it.each<[what: string, change: Change, fault: RegExp]>([
     [
       'an emergency while three had no review',
@@ -75,6 +90,15 @@ describe('The verifier, on what changes and emergencies have made', () => {
     [
       'what an emergency made, and nobody has to review',
       (entries) => without(entries, ({ subjectId }) => subjectId === stage.emergencies[1]),
+      /entry \d+ was made by an emergency, and no entry of a decision says so/,
+    ],
+    [
+      'what an emergency made, and nobody has to review, before what was erased',
+      (entries) =>
+        eraseIn(
+          without(entries, ({ subjectId }) => subjectId === stage.emergencies[1]),
+          ['entity', stage.entities[1] ?? ''],
+        ),
       /entry \d+ was made by an emergency, and no entry of a decision says so/,
     ],
     [
