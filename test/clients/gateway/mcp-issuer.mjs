@@ -1,10 +1,15 @@
-// A real OAuth server on loopback, at which clients register themselves: node mcp-issuer.mjs <seconds of an access
-// token>. Its access tokens are JWTs for the resource that the client names. Prints its issuer, and a line for each
-// token that it issues.
+// A real OAuth server on loopback, at which clients register themselves. Its access tokens are JWTs for the resource that
+// the client names. Prints its issuer, and a line for each token that it issues. A line that it reads has the seconds of
+// the access tokens that it issues from then on; they last ten minutes at first.
 import { createServer } from 'node:http';
+import { createInterface } from 'node:readline';
 import Provider from 'oidc-provider';
 
-const accessTokenTTL = Number(process.argv[2]);
+let accessTokenTTL = 600;
+createInterface(process.stdin).on('line', (line) => {
+  accessTokenTTL = Number(line);
+  console.log(`SECONDS ${line}`);
+});
 const resourceIndicators = {
   enabled: true,
   useGrantedResource: () => true,

@@ -14,7 +14,7 @@ import { type McpUpstreamProcess, startMcpUpstream } from './mcp-stage';
 import { bearer, type GatewayStage, openStage, type StartedGateway, startGateway, VENDOR_CREDENTIAL } from './stage';
 
 const PUBLIC_URL = 'https://gateway.example.com';
-/** Seconds of an access token. */
+/** Seconds of an access token that ends within the test. */
 const TOKEN_SECONDS = 5;
 /** Milliseconds for which the service takes a token that has expired. */
 const LEEWAY_MS = 30_000;
@@ -43,7 +43,7 @@ describe('Clients of MCP that sign in', () => {
 
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'gov-mcp-oauth-'));
-    issuer = spawn(process.execPath, [join(__dirname, 'mcp-issuer.mjs'), String(TOKEN_SECONDS)]);
+    issuer = spawn(process.execPath, [join(__dirname, 'mcp-issuer.mjs')]);
     issuer.stdout?.setEncoding('utf8').on('data', (text: string) => (printed += text));
     await until('the issuer listens', () => /^ISSUER \S+$/m.test(printed) || issuer.exitCode !== null);
     const [, url = ''] = /^ISSUER (\S+)$/m.exec(printed) ?? [];
@@ -153,7 +153,12 @@ describe('Clients of MCP that sign in', () => {
   });
 
   it('go on in their session with a refreshed token once the last one has expired', async () => {
+    await ann.client.close();
+    issuer.stdin?.write(`${TOKEN_SECONDS}\n`);
+    await until('the issuer has said so', () => printed.includes(`SECONDS ${TOKEN_SECONDS}\n`));
+    ann = await signedIn('assistant-ann');
     const expired = tokenOf(ann);
+    const refreshes = grants('refresh_token');
     const [, claims = ''] = expired.split('.');
     const { exp } = JSON.parse(Buffer.from(claims, 'base64url').toString()) as { exp: number };
     const end = exp * 1_000 + LEEWAY_MS;
@@ -161,10 +166,9 @@ describe('Clients of MCP that sign in', () => {
     // The gateway knows the caller now, and must not take it for known when the token has ended.
     await ann.client.listTools();
     await sleep(end + 1_000 - Date.now());
-    const refreshes = grants('refresh_token');
     expect(textOf(await ann.client.callTool({ name: 'write', arguments: { later: true } }))).toBe('{"later":true}');
     expect(tokenOf(ann)).not.toBe(expired);
-    await until('the issuer has said so', () => grants('refresh_token') === refreshes + 1);
+    await until('the issuer has said so', () => grants('refresh_token') > refreshes);
     await ann.client.close();
   });
 });
