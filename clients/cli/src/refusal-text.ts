@@ -1,11 +1,14 @@
-import { keySource } from './settings.js';
 import { type GovernanceError, OutcomeUnknownError } from '../../typescript/src/index.js';
 
 /** Codes of errors for no answer, or none by the service. */
 const NO_ANSWER: ReadonlySet<string> = new Set(['UNREACHABLE', 'UNEXPECTED_ANSWER']);
 
-/** Returns why the service refused a call, and what would change that. */
-export function refusalText(tool: string, error: GovernanceError): string {
+/**
+ * Returns why the service refused a call, and what would change that.
+ *
+ * @param keySource says where the key comes from that the service does not take
+ */
+export function refusalText(tool: string, error: GovernanceError, keySource: () => string): string {
   if (error instanceof OutcomeUnknownError) {
     return (
       `It is not known whether ${tool} was carried out: the governance service does not answer, or was stopped, and may have done so. ` +

@@ -175,6 +175,23 @@ describe('A token at an MCP upstream of the gateway', () => {
     await lift(stage.app, active);
   });
 
+  it('has to come again, if it ends while its call waits', async () => {
+    const host = { Host: new URL(PUBLIC_URL).host };
+    const first = await post(INITIALIZE, { ...bearer(forShop), ...host }, '/shop/mcp');
+    const session = { ...host, 'Mcp-Session-Id': first.session, 'MCP-Protocol-Version': VERSION };
+    const answer = post({ ...CALL, params: { name: 'refund' } }, { ...bearer(forShop), ...session }, '/shop/mcp');
+    const pending = async () => (await stage.executions('&outcome=pending_approval'))[0];
+    await until('the call waits', async () => (await pending()) !== undefined);
+    const error = { code: 'UNAUTHORIZED', message: 'The token has expired.', details: [], requestId: 'test' };
+    const refused = { status: 401, json: JSON.stringify({ error }) };
+    door.faultFor = (path) => (/^\/api\/v1\/(?:agents|executions)\//.test(path) ? refused : null);
+    await stage.approve(String((await pending())?.decisionId));
+    const { body } = await answer;
+    door.faultFor = () => null;
+    expect(body).toContain('refund was not run: The token has expired. The key or token is that of your request.');
+    expect(body).not.toContain('GOVERNANCE_API_KEY');
+  });
+
   it('ends a stream once it is no longer valid, and no call that runs', async () => {
     answersAtOnce = false;
     const host = { Host: new URL(PUBLIC_URL).host };

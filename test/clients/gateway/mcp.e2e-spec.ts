@@ -1,4 +1,6 @@
 import { until } from '../../faults/support/watch';
+import { issueKey } from '../../support/application/factories';
+import { send } from '../../support/application/send';
 import { textOf } from '../mcp/mcp-clients';
 import { connectClient, type McpUpstreamProcess, startMcpUpstream } from './mcp-stage';
 import { bearer, type GatewayStage, openStage, type StartedGateway, startGateway, VENDOR_CREDENTIAL } from './stage';
@@ -66,6 +68,22 @@ describe('An MCP server behind the gateway', () => {
     await client.close();
     expect(await stage.ended(String(execution?.id))).toMatchObject({ outcome: 'executed', via: 'shop' });
     expect(upstream.ran().filter((ran) => ran.startsWith('refund'))).toEqual(['refund {"amount":7}']);
+  });
+
+  it('says that the key of a call ended while it waits', async () => {
+    const { app, agentId } = stage;
+    const { id, secret } = await issueKey(app, { name: 'short', scopes: ['execute'], agentId });
+    const { client } = await connectClient(url, bearer(secret));
+    const call = client.callTool({ name: 'refund', arguments: { amount: 8 } });
+    const pending = async () => (await stage.executions('&action=refund&outcome=pending_approval'))[0];
+    await until('the call waits', async () => (await pending()) !== undefined);
+    await send(app, 'POST', `/api/v1/api-keys/${id}/revoke`, { body: { reason: 'It was shown.' } });
+    expect(textOf(await call)).toBe(
+      'refund was not run. The key or token of the agent ended while the call waited for its approval.',
+    );
+    await client.close();
+    // Nothing waits any longer.
+    await stage.approve(String((await pending())?.decisionId));
   });
 
   it.each(['legacy', 'modern'] as const)(

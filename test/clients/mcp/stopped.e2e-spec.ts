@@ -50,7 +50,7 @@ describeOnSqlite('A stop, while gov mcp carries calls', () => {
     const covering = await stop(shop.app, { agentId });
     const ended = await waiting;
     expect(ended.isError).toBe(true);
-    expect(textOf(ended)).toContain('somebody stopped the agent while the call waited for its approval');
+    expect(textOf(ended)).toContain('Somebody stopped the agent while the call waited for its approval');
     const { decisionId } = await customer.askedAndIs('refund', 'pending_approval');
     await lift(shop.app, covering);
     await approve(shop.app, decisionId, shop.people.ann);

@@ -3,7 +3,7 @@ import { type Mapping, readMapping, requestOf, type ToolRequest, UnclearCallErro
 import { waitingText } from '../decision-text.js';
 import type { PrincipalOptions } from '../principal-options.js';
 import { refusalText } from '../refusal-text.js';
-import { settings, SettingsError } from '../settings.js';
+import { keySource, settings, SettingsError } from '../settings.js';
 import { forget, keepAuthorized, type KeptCall, keepOutcome, unreportedCalls } from './authorized-calls.js';
 import {
   ApprovalPendingError,
@@ -87,7 +87,7 @@ async function beforeTool(
   } catch (error) {
     if (error instanceof ApprovalPendingError) return denial(await pendingReason(tool, error));
     if (error instanceof UnclearCallError) return denial(error.message);
-    if (error instanceof GovernanceError) return denial(refusalText(tool, error));
+    if (error instanceof GovernanceError) return denial(refusalText(tool, error, keySource));
     throw error;
   }
 }

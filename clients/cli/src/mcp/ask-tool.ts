@@ -69,7 +69,7 @@ export async function callAskTool(
     );
     return { content: [{ type: 'text', text }] };
   } catch (error) {
-    if (error instanceof GovernanceError) return toolAnswers.refused(refusalText(ASK_TOOL, error));
+    if (error instanceof GovernanceError) return toolAnswers.refused(refusalText(ASK_TOOL, error, gate.keySource));
     if (error instanceof RangeError) return toolAnswers.refused(error.message);
     throw error;
   } finally {

@@ -85,6 +85,8 @@ export interface Gate {
   readonly digestAbove: number;
   /** Seconds for which a call waits for its approval. */
   readonly hold: number;
+  /** Says where the key comes from. */
+  readonly keySource: () => string;
   readonly stops: Pick<StopWatch, 'during'>;
   /** Fires when the only server has ended; undefined if it can be connected to again. */
   readonly ended?: AbortSignal | undefined;
@@ -115,7 +117,7 @@ export async function governedCall<Result>(
     if ([GovernanceError, StoppedError, ServerEndedError].some((kind) => error instanceof kind)) return error as Error;
     throw error;
   });
-  if (outcome instanceof Error) return answerTo(call, outcome);
+  if (outcome instanceof Error) return answerTo(gate, call, outcome);
   if (outcome.outcome === 'approved') {
     const second = await attempt(gate, call, context, progress);
     if (!(second instanceof ApprovalPendingError)) return second;
@@ -183,7 +185,7 @@ async function attempt<Result>(
       return execution.outcome === 'authorized' ? result : call.answers.fromRecorded(result);
     });
   } catch (error) {
-    return error instanceof ApprovalPendingError ? error : answerTo(call, error);
+    return error instanceof ApprovalPendingError ? error : answerTo(gate, call, error);
   }
 }
 
@@ -202,8 +204,7 @@ async function run<Result>(call: GovernedCall<Result>, callOptions: CallOptions)
   const { signal } = callOptions;
   return call.run(callOptions).catch((error: unknown) => {
     if (!signal.aborted || error instanceof UnknownOutcomeError) throw error;
-    const cause =
-      signal.reason instanceof StoppedError ? 'Somebody stopped the agent' : 'The client cancelled the call';
+    const cause = signal.reason instanceof StoppedError ? signal.reason.message : 'The client cancelled the call';
     if (error instanceof NotSentError) throw new NotSentError(`${cause} before it was sent.`);
     throw new Error(`${cause} while it ran; what it had done by then is not known.`);
   });
@@ -282,15 +283,15 @@ async function withdraw(governance: GovernanceClient, id: string): Promise<void>
 }
 
 /** Returns the result with a text for the model. @throws errors that are defects of this program. */
-function answerTo<Result>({ name, answers }: GovernedCall<Result>, error: unknown): Result {
+function answerTo<Result>({ keySource }: Gate, { name, answers }: GovernedCall<Result>, error: unknown): Result {
   if (error instanceof ReportedFailure) return error.result as Result;
   if (error instanceof ResultNotReportedError)
     return answers.withNote(resultWithin(name, answers, error.result), error.message);
   if (UNASKED.some((kind) => error instanceof kind))
     return answers.refused(`${name} was not run: ${(error as Error).message}`);
-  if (error instanceof GovernanceError) return answers.refused(refusalText(name, error));
+  if (error instanceof GovernanceError) return answers.refused(refusalText(name, error, keySource));
   if (error instanceof StoppedError)
-    return answers.refused(`${name} was not run: somebody stopped the agent while the call waited for its approval.`);
+    return answers.refused(`${name} was not run. ${error.message} while the call waited for its approval.`);
   if (error instanceof ServerEndedError)
     return answers.refused(`${name} was not run: the MCP server ended while the call waited for its approval.`);
   return failureResult(name, answers, error);

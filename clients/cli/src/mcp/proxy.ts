@@ -33,6 +33,8 @@ export interface ProxyOptions {
   readonly results: KeptResults;
   /** Seconds for which a call waits for its approval. */
   readonly hold: number;
+  /** Says where the key comes from, to explain that the service does not take it. */
+  readonly keySource: () => string;
   /** Holds the calls that were passed to a server, until they are reported, for whoever waits for them. */
   readonly activeCalls?: Set<Promise<unknown>>;
   readonly left: RateLimitLeft;
@@ -78,14 +80,15 @@ const WITHOUT_HANDSHAKE = { ...CAPABILITIES, resources: { listChanged: true } };
  * handshake.
  */
 export async function proxyOf(first: Servers, options: ProxyOptions): Promise<MakeServer> {
-  const { governance, hold, activeCalls = new Set(), stops, results, mapping, pins } = options;
+  const { governance, hold, keySource, activeCalls = new Set(), stops, results, mapping, pins } = options;
   const agent = agentOf(governance, options.agent);
-  const visible = new Visible(governance, options.left, options.forWhom);
+  const visible = new Visible(governance, options);
   const toolWarnings = new ToolWarnings(mapping);
   const gate: Gate = {
     governance,
     agent,
     hold,
+    keySource,
     activeCalls,
     stops,
     ended: options.ended,

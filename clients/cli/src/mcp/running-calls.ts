@@ -49,8 +49,17 @@ interface CheckTimes {
   readonly max: number;
 }
 
-/** Somebody stopped the agent of a call while it ran. */
+/** A call may not go on. The message is the cause, as the beginning of a sentence. */
 export class StoppedError extends Error {}
+
+const AGENT_STOPPED = 'Somebody stopped the agent';
+const KEY_ENDED = 'The key or token of the agent ended';
+const UNANSWERED = 'The service did not answer';
+
+/** Returns why the call of this signal was stopped, as the beginning of a sentence. */
+export function stopCause({ reason }: AbortSignal): string {
+  return reason instanceof StoppedError ? reason.message : AGENT_STOPPED;
+}
 
 /** Maximum number of questions in one request to the service. */
 const MAX_QUESTIONS = 100;
@@ -78,11 +87,11 @@ export class RunningCalls {
   }
 
   stopAgent(agentId: string): void {
-    this.stopWhere(({ caller }) => caller.agentId === agentId);
+    this.stopWhere(({ caller }) => caller.agentId === agentId, AGENT_STOPPED);
   }
 
   stopKey(keyId: string): void {
-    this.stopWhere(({ caller }) => caller.actorId === keyId);
+    this.stopWhere(({ caller }) => caller.actorId === keyId, KEY_ENDED);
   }
 
   /**
@@ -113,7 +122,7 @@ export class RunningCalls {
   private async checkUntilKnown(id: string, { signal, onFault }: CheckOptions): Promise<void> {
     const unknown = this.callsOf(id);
     const end = (): void => {
-      for (const controller of unknown.keys()) controller.abort(new StoppedError());
+      for (const controller of unknown.keys()) controller.abort(new StoppedError(UNANSWERED));
       unknown.clear();
     };
     const timer = setTimeout(end, this.times.max).unref();
@@ -135,8 +144,8 @@ export class RunningCalls {
     return new Map([...this.calls].filter(([, { caller }]) => caller.id === id));
   }
 
-  private stopWhere(isMeant: (call: RunningCall) => boolean): void {
-    for (const [controller, call] of this.calls) if (isMeant(call)) controller.abort(new StoppedError());
+  private stopWhere(isMeant: (call: RunningCall) => boolean, cause: string): void {
+    for (const [controller, call] of this.calls) if (isMeant(call)) controller.abort(new StoppedError(cause));
   }
 }
 
@@ -148,28 +157,31 @@ async function check(calls: Map<AbortController, RunningCall>): Promise<void> {
   const all = [...calls];
   for (let start = 0; start < all.length; start += MAX_QUESTIONS) {
     const batch = all.slice(start, start + MAX_QUESTIONS);
-    const stopped = await stoppedOrListed(batch.map(([, call]) => call));
+    const causes = await causesOrListed(batch.map(([, call]) => call));
     batch.forEach(([controller], index) => {
-      if (stopped[index] === true) controller.abort(new StoppedError());
+      const cause = causes[index] ?? null;
+      if (cause !== null) controller.abort(new StoppedError(cause));
       calls.delete(controller);
     });
   }
 }
 
 /**
- * Finds the calls that are stopped: by the list of stops if the evaluation fails, because an agent still gets it after
- * its rate limit is used up.
+ * Finds why calls are stopped: by the list of stops if the evaluation fails, because an agent still gets it after its
+ * rate limit is used up.
  */
-async function stoppedOrListed(calls: readonly RunningCall[]): Promise<boolean[]> {
+async function causesOrListed(calls: readonly RunningCall[]): Promise<(string | null)[]> {
   try {
-    return await stoppedAmong(calls);
+    return await causesOf(calls);
   } catch (error) {
     const [first] = calls;
     const stops = await first?.service.activeStops().catch((listError: unknown) => {
-      if (isOfEndedKey(listError)) return null;
-      throw error;
+      const cause = callerFault(listError);
+      if (cause === null) throw error;
+      return cause;
     });
-    return calls.map((call) => stops === null || (stops ?? []).some((stop) => mayCover(stop, call)));
+    if (typeof stops === 'string') return calls.map(() => stops);
+    return calls.map((call) => (stops?.some((stop) => mayCover(stop, call)) ? AGENT_STOPPED : null));
   }
 }
 
@@ -190,29 +202,34 @@ async function withinTime(answer: Promise<unknown>): Promise<unknown> {
   return Promise.race([answer, late]).finally(() => ending.abort());
 }
 
-/** True for each call that a stop covers, or whose agent is suspended. @param calls of one caller */
-async function stoppedAmong(calls: readonly RunningCall[]): Promise<boolean[]> {
+/** Returns for each call why it is stopped, null for one that may go on. @param calls of one caller */
+async function causesOf(calls: readonly RunningCall[]): Promise<(string | null)[]> {
   const [first] = calls;
   if (first === undefined) return [];
   const requests = calls.map(({ action, resourceType, resourceId }) => ({ action, resourceType, resourceId }));
   try {
     const answer = await withinTime(first.service.evaluate({ agent: first.caller.agentId, open: true, requests }));
     const { results } = answer as { readonly results: readonly { readonly reason: string | null }[] };
-    return results.map(({ reason }) => reason === 'stopped' || reason === 'agent_suspended');
+    return results.map(({ reason }) => (reason === 'stopped' || reason === 'agent_suspended' ? AGENT_STOPPED : null));
   } catch (error) {
-    // The service reports no stop to a key that has ended, or whose agent is suspended or no longer its own.
-    if (isOfEndedKey(error)) return calls.map(() => true);
+    const cause = callerFault(error);
+    if (cause !== null) return calls.map(() => cause);
     // The service refuses the whole list for one call that it would refuse anyway: that must not hide the stop of the
     // others.
-    if (statusOf(error) === 400 && calls.length === 1) return [false];
-    if (statusOf(error) === 400) return (await Promise.all(calls.map((call) => stoppedAmong([call])))).flat();
+    if (statusOf(error) === 400 && calls.length === 1) return [null];
+    if (statusOf(error) === 400) return (await Promise.all(calls.map((call) => causesOf([call])))).flat();
     throw error;
   }
 }
 
-function isOfEndedKey(error: unknown): boolean {
+/**
+ * Returns why the service answers none of the caller's requests; null for other errors. It reports no stop to a key that
+ * has ended, or whose agent is suspended or no longer its own.
+ */
+function callerFault(error: unknown): string | null {
   const { reason } = Object(error) as { reason?: unknown };
-  return statusOf(error) === 401 || reason === 'agent_suspended' || reason === 'agent_unknown';
+  if (statusOf(error) === 401) return KEY_ENDED;
+  return reason === 'agent_suspended' || reason === 'agent_unknown' ? AGENT_STOPPED : null;
 }
 
 function statusOf(error: unknown): unknown {

@@ -58,6 +58,7 @@ export async function serveProxy(command: string[], options: McpOptions): Promis
     pins,
     results,
     hold,
+    keySource,
     activeCalls,
     digestAbove: options.digestAbove,
     left: rateLimit,

@@ -1,7 +1,7 @@
 import { type GovernanceClient, GovernanceError, type Schemas } from '../../../typescript/src/index.js';
 import { counted, printError } from '../output.js';
 import type { PrincipalOptions } from '../principal-options.js';
-import { keySource, SettingsError } from '../settings.js';
+import { SettingsError } from '../settings.js';
 import { hiddenText, UNNAMEABLE } from './hidden-text.js';
 import type { ToolRequest } from './mapping.js';
 import type { RateLimitLeft } from './rate-limit-left.js';
@@ -12,6 +12,13 @@ export interface ListCandidate<Item> {
   readonly item: Item;
   /** The request to the policies; `shown` if only a call has the whole request, `hidden` if no request is possible. */
   readonly question: Question | 'shown' | 'hidden';
+}
+
+/** The members of the proxy's options that this needs. */
+export interface VisibleOptions {
+  readonly left: RateLimitLeft;
+  readonly forWhom: PrincipalOptions;
+  readonly keySource: () => string;
 }
 
 type Question = Omit<ToolRequest, 'parameters'>;
@@ -41,8 +48,7 @@ export class Visible {
 
   constructor(
     private readonly governance: GovernanceClient,
-    private readonly rateLimit: RateLimitLeft,
-    private readonly forWhom: PrincipalOptions,
+    private readonly options: VisibleOptions,
   ) {}
 
   /**
@@ -76,7 +82,8 @@ export class Visible {
   private async ask(agent: string, questions: readonly Question[]): Promise<void> {
     if (performance.now() - this.startTime > MAX_AGE_MS) this.reasons.clear();
     if (this.reasons.size === 0) this.startTime = performance.now();
-    let maxRequests = this.rateLimit.half();
+    const { left } = this.options;
+    let maxRequests = left.half();
     if (maxRequests < 1) return;
     const unknown = (): Question[] => questions.filter((question) => !this.reasons.has(keyOf(question)));
     // Repeating one check shows whether the policies are still the same.
@@ -84,14 +91,14 @@ export class Visible {
     for (let requests = 1; some.length > 0; requests += 1) {
       await this.answer(agent, some);
       // The remaining requests are unknown before the first response.
-      if (requests === 1) maxRequests = Math.min(maxRequests, this.rateLimit.half() + 1);
+      if (requests === 1) maxRequests = Math.min(maxRequests, left.half() + 1);
       some = requests < maxRequests ? unknown().slice(0, this.maxChecks) : [];
     }
   }
 
   private async answer(agent: string, requests: readonly Question[]): Promise<void> {
     try {
-      const body = { agent, open: true, ...this.forWhom, requests: [...requests] };
+      const body = { agent, open: true, ...this.options.forWhom, requests: [...requests] };
       const { results, policySet } = (await this.governance.post('/api/v1/policies/evaluate', {
         body,
       })) as Schemas['EvaluationsResponse'];
@@ -105,7 +112,7 @@ export class Visible {
       }
     } catch (error) {
       if (error instanceof GovernanceError && error.status === 401)
-        throw new SettingsError(`${error.message} ${keySource()}`);
+        throw new SettingsError(`${error.message} ${this.options.keySource()}`);
       // Half of the list is sent next; a single check that is too large is refused below.
       if (isTooLarge(error) && requests.length > 1) {
         this.maxChecks = Math.ceil(requests.length / 2);
@@ -126,7 +133,7 @@ export class Visible {
       this.isLooking = this.sessions.size > 0;
       if (!this.isLooking) return;
       // If the service does not answer, the check is repeated later.
-      if (this.rateLimit.half() >= 1) await this.answer(agent, [question]).catch(() => undefined);
+      if (this.options.left.half() >= 1) await this.answer(agent, [question]).catch(() => undefined);
       this.lookLater(agent, question);
     };
     setTimeout(() => void look(), LOOK_PAUSE_MS).unref();

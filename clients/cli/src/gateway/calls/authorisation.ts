@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { reviewersWords } from '../../../../typescript/src/governance-error.js';
 import type { Execution } from '../../../../typescript/src/index.js';
 import type { ApprovalWaits } from '../../approval-waits.js';
+import { stopCause } from '../../mcp/running-calls.js';
 import { nextServiceKey } from './ask-headers.js';
 import { Refusal } from './refusal.js';
 import type { Reports } from './reports.js';
@@ -110,7 +111,7 @@ async function waitFor(request: AuthorisationRequest, answer: ServiceExecution):
   try {
     return await waits.during({ execution, isFirst, signal, wait, withdraw: () => service.cancel(execution.id) });
   } catch (error) {
-    if (stopped.aborted && !signal.aborted) throw stoppedWhileWaiting(execution);
+    if (stopped.aborted && !signal.aborted) throw stoppedWhileWaiting(execution, stopCause(stopped));
     throw error;
   }
 }
@@ -175,11 +176,11 @@ function rejected(execution: Execution): Refusal {
   return new Refusal(403, 'approval_rejected', message, { executionId: id, decisionId, rejection: rejection ?? null });
 }
 
-/** The request for approval stays: the agent may continue it once the stop is lifted. */
-function stoppedWhileWaiting({ id, decisionId }: Execution): Refusal {
+/** The request for approval stays: the agent may continue it once the stop is lifted, or its key renewed. */
+function stoppedWhileWaiting({ id, decisionId }: Execution, cause: string): Refusal {
   const message =
-    `Somebody stopped the agent while the request waited for the decision ${String(decisionId)}, so nothing was sent. ` +
-    'Once the stop is lifted, the same request again waits, or passes once it is approved.';
+    `${cause} while the request waited for the decision ${String(decisionId)}, so nothing was sent. ` +
+    'Once that is over, the same request again waits, or passes once it is approved.';
   return new Refusal(403, 'stopped', message, { executionId: id, decisionId });
 }
 

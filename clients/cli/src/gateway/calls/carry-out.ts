@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Execution } from '../../../../typescript/src/index.js';
+import { stopCause } from '../../mcp/running-calls.js';
 import type { ClientExchange } from '../listener/http-listener.js';
 import { deliver, type Delivery } from '../response/deliver.js';
 import { filterResponse, type ResponseContext } from '../response/response-filter.js';
@@ -57,7 +58,7 @@ async function passOn(call: AuthorisedRequest, answer: UpstreamResponse): Promis
   if (stopped.aborted && answer.body.errored !== null) throw stoppedRefusal(call);
   if (filtered.kind === 'response') {
     const delivery = await deliver(filtered, response);
-    report(call, stopped.aborted && delivery.cut !== null ? stoppedReport() : reportOf(answer.status, delivery));
+    report(call, stopped.aborted && delivery.cut !== null ? stoppedReport(stopped) : reportOf(answer.status, delivery));
     return;
   }
   report(call, reportOf(answer.status, NOTHING_RETURNED));
@@ -74,8 +75,9 @@ async function noteInJournal({ execution, reports, upstream }: AuthorisedRequest
 function failureRefusal(call: AuthorisedRequest, { reason, code }: SendFailure): Refusal {
   const { execution, stopped, upstream } = call;
   if (stopped.aborted && reason === 'not_sent') {
-    report(call, failedReport(STOPPED_BEFORE, 'not_sent'));
-    return withExecution(new Refusal(403, 'stopped', STOPPED_BEFORE), execution);
+    const message = `${stopCause(stopped)} before the request was sent, so nothing was sent.`;
+    report(call, failedReport(message, 'not_sent'));
+    return withExecution(new Refusal(403, 'stopped', message), execution);
   }
   if (stopped.aborted) return stoppedRefusal(call);
   if (reason === 'not_sent') {
@@ -100,15 +102,16 @@ function report({ execution, reports }: AuthorisedRequest, outcome: Report): voi
 }
 
 function stoppedRefusal(call: AuthorisedRequest): Refusal {
-  report(call, stoppedReport());
-  return withExecution(new Refusal(403, 'stopped', STOPPED), call.execution);
+  report(call, stoppedReport(call.stopped));
+  return withExecution(new Refusal(403, 'stopped', stoppedText(call.stopped)), call.execution);
 }
 
-const STOPPED_BEFORE = 'Somebody stopped the agent before the request was sent, so nothing was sent.';
-const STOPPED = 'Somebody stopped the agent while the request ran; what it had done by then is not known.';
+function stoppedText(stopped: AbortSignal): string {
+  return `${stopCause(stopped)} while the request ran; what it had done by then is not known.`;
+}
 
-function stoppedReport(): Report {
-  return failedReport(STOPPED, 'stopped');
+function stoppedReport(stopped: AbortSignal): Report {
+  return failedReport(stoppedText(stopped), 'stopped');
 }
 
 const FIRST_ERROR = 400;

@@ -38,6 +38,8 @@ const MAX_ANSWERS_BYTES = 16 * ANSWER_BOUNDS.maxBytes;
 const MAX_UNREAD_STREAM_BYTES = 2 ** 20;
 const SESSION_BOUNDS = { ofOneOwner: 10, ofOneAgent: 100, all: 200 };
 const SESSIONLESS_BOUNDS = { ofOneAgent: 100, all: 200 };
+/** What a caller can do whose key or token has ended while its call waited. */
+const KEY_SOURCE = 'The key or token is that of your request. Send the call again with a valid one.';
 const METHODS: ReadonlySet<string> = new Set(['POST', 'GET', 'DELETE']);
 
 /** A request whose caller is known. */
@@ -248,6 +250,7 @@ export class McpHost {
         pins: this.pins,
         results: 'hash',
         hold: config.holdMs / 1_000,
+        keySource: () => KEY_SOURCE,
         stops: {
           during: ({ action, resourceType, resourceId }, run) =>
             calls.during(
