@@ -18,20 +18,23 @@ const IS_OPEN = {
   execution: ({ outcome }) => outcome === 'pending_approval' || outcome === 'approved',
   grant: ({ status }) => status === 'active',
 };
+/** The member that says how far a record has come. @type {Readonly<Record<string, string>>} */
+const STAGE = { decision: 'status', execution: 'outcome', grant: 'status' };
 const MAX_TEXT_LENGTH = 64;
 
 /**
  * Compares the state of a record with the one before: an entry changes only what its action changes, and a status is
- * that which the action gives.
+ * that which the action gives. How far a record came is known by its actions, also if its contents were erased.
  */
 export class RecordStates {
   /** The last state of each record, by kind and id. @type {Map<string, MemberTexts>} */
   #states = new Map();
   /**
-   * The records whose last entry has lost its contents: a part of an export may have been made before that.
-   * @type {Set<string>}
+   * The records whose last entry has lost its contents, each with how far it may have come by then; nothing if that is
+   * not known. A part of an export may have been made before that.
+   * @type {Map<string, readonly string[]>}
    */
-  #erased = new Set();
+  #erased = new Map();
 
   /**
    * @param {JsonObject} entry the next one of the chain
@@ -43,14 +46,16 @@ export class RecordStates {
     const key = `${kind} ${String(subjectId)}`;
     // The entry about a refused caller has no state; the caller keeps its last one.
     if (action === ACCESS_DENIED) return [];
-    if (isErased(entry) || !isObject(state)) {
-      this.#states.delete(key);
-      if (Object.hasOwn(IS_OPEN, kind)) this.#erased.add(key);
-      return [];
-    }
-    const isUnknown = this.#erased.delete(key);
     if (!LASTING.includes(kind) && !Object.hasOwn(IS_OPEN, kind)) return [];
     const before = this.#states.get(key);
+    const stagesBefore = this.#erased.get(key) ?? stagesIn(before, kind);
+    if (isErased(entry) || !isObject(state)) {
+      this.#states.delete(key);
+      const stages = stagesAfter(entry, kind);
+      this.#erased.set(key, stages.length === 0 ? stagesBefore : stages);
+      return beforeFaults(entry, stagesBefore);
+    }
+    const wasErased = this.#erased.delete(key);
     const { begins = false } = recordAction(entry);
     const isStrange = before === undefined && !begins && LASTING.includes(kind);
     if (LASTING.includes(kind) || IS_OPEN[kind]?.(state) === true) this.#states.set(key, textsOf(state));
@@ -60,7 +65,8 @@ export class RecordStates {
       ...valueFaults(entry, state),
       ...(begins ? creationFaults(entry, state) : []),
       ...(isStrange ? [`${String(action)} is the first entry of its ${kind}, which nothing has made`] : []),
-      ...(isUnknown ? [] : beforeFaults(entry, before)),
+      ...beforeFaults(entry, stagesBefore),
+      ...(wasErased ? keptFaults(entry, kind, stagesBefore) : []),
       ...(before === undefined || begins ? [] : changeFaults(entry, textsOf(state), before)),
     ];
   }
@@ -98,16 +104,50 @@ function creationFaults({ action, timestamp, subjectType }, { createdAt }) {
 }
 
 /**
+ * @param {MemberTexts | undefined} state nothing if the record was not open
+ * @param {string} kind
+ */
+function stagesIn(state, kind) {
+  const stage = state?.get(STAGE[kind] ?? '');
+  return stage === undefined ? [] : [stage];
+}
+
+/**
+ * Returns how far a record may have come by an action, as texts; nothing if the action leaves it where it was.
+ * @param {JsonObject} entry
+ * @param {string} kind
+ */
+function stagesAfter(entry, kind) {
+  const { state: values = {} } = recordAction(entry);
+  return (values[STAGE[kind] ?? ''] ?? []).map((value) => canonicalJson(value));
+}
+
+/**
+ * Finds a record that has come to another place than the erased entries before led to, by an action that leaves it
+ * where it was.
+ * @param {JsonObject} entry with its state
+ * @param {string} kind
+ * @param {readonly string[]} stages
+ * @returns {string[]}
+ */
+function keptFaults(entry, kind, stages) {
+  const name = STAGE[kind] ?? '';
+  const stage = isObject(entry['state']) ? entry['state'][name] : undefined;
+  const isLed = stages.length === 0 || stagesAfter(entry, kind).length > 0 || stages.includes(canonicalJson(stage));
+  return isLed ? [] : [`the ${name} is ${short(stage)}, which the erased entries before did not lead to`];
+}
+
+/**
  * Finds an action on a record that was settled before, or has not come so far: otherwise a decision could be approved
  * after it was rejected.
  * @param {JsonObject} entry
- * @param {MemberTexts | undefined} before nothing if the record was not open
+ * @param {readonly string[]} stages how far the record may have come; nothing if it was not open
  * @returns {string[]}
  */
-function beforeFaults(entry, before) {
+function beforeFaults(entry, stages) {
   const { before: values = {} } = recordAction(entry);
   return Object.entries(values)
-    .filter(([name, allowed]) => !allowed.some((value) => before?.get(name) === canonicalJson(value)))
+    .filter(([, allowed]) => !allowed.some((value) => stages.includes(canonicalJson(value))))
     .map(
       ([name, allowed]) =>
         `${String(entry['action'])} though the ${name} of the ${String(entry['subjectType'])} was not ${allowed.join(' or ')} before`,

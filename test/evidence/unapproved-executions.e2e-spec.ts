@@ -2,6 +2,7 @@ import { createTestApp } from '../support/application/create-test-app';
 import { createAgent, createPolicy } from '../support/application/factories';
 import { type Parsed, send } from '../support/application/send';
 import { stageOf } from '../support/application/stage';
+import { eraseIn } from './erased-log';
 import { forgeLog } from './forged-log';
 import { decisionFileOf, keyAndLog, verifyFile } from './verified-file';
 
@@ -82,6 +83,118 @@ describe('The verifier, on an execution in the log that needed an approval, and 
     const output = await forged(change);
     expect(output).toMatch(/\nDIFFERENCE entry \d+: exe_\w+ was resumed, and no approved decision is on it\n/);
     expect(output).toMatch(/\nDIFFERS: .*\n$/);
+  });
+
+  describe('and was erased with its decision', () => {
+    const erased = (entries: Parsed[], { id, decisionId }: Parsed): Parsed[] =>
+      eraseIn(eraseIn(entries, ['execution', id]), ['decision', decisionId]);
+    const without = (entries: Parsed[], { id, decisionId }: Parsed, actions: readonly string[]): Parsed[] =>
+      entries.filter(({ action, subjectId }) => ![id, decisionId].includes(subjectId) || !actions.includes(action));
+
+    it('recomputes the log if it was approved', async () => {
+      expect(await forged(erased)).toMatch(/\nRECOMPUTED: authorized as recorded\n$/);
+    });
+
+    it.each<[how: string, change: Parameters<typeof forged>[0], fault: RegExp]>([
+      [
+        'after a rejection',
+        (entries, approved) => {
+          for (const entry of entries) {
+            if (entry['subjectId'] !== approved['decisionId'] || entry['action'] !== 'decision.approved') continue;
+            entry['action'] = entry['audit'].action = 'decision.rejected';
+            entry['state'].status = 'rejected';
+          }
+          return erased(entries, approved);
+        },
+        /exe_\w+ was resumed, and no approved decision is on it/,
+      ],
+      [
+        'without an approval',
+        (entries, approved) => erased(without(entries, approved, ['decision.approved']), approved),
+        /exe_\w+ was resumed, and no approved decision is on it/,
+      ],
+      [
+        'while it waited',
+        (entries, approved) => erased(without(entries, approved, ['execution.approved']), approved),
+        /execution\.resumed though the outcome of the execution was not approved before/,
+      ],
+      [
+        'without an approval, which its erasure claims',
+        (entries, approved) => {
+          const log = erased(without(entries, approved, ['decision.approved']), approved);
+          for (const { action, state } of log) if (action === 'decision.erased') state.status = 'approved';
+          return log;
+        },
+        /the status is "approved", which the erased entries before did not lead to/,
+      ],
+      [
+        'by the approval of another one',
+        (entries, approved, other) => {
+          const log = erased(erased(entries, approved), other);
+          for (const { action, subjectId, state } of log)
+            if (action === 'execution.erased' && subjectId === other['id']) state.decisionId = approved['decisionId'];
+          return log;
+        },
+        /exe_\w+ was resumed, and no approved decision is on it/,
+      ],
+      [
+        'by the approval of another one, which nobody resumed',
+        (entries, approved, other) => {
+          const log = eraseIn(erased(entries, other), ['execution', approved['id']]);
+          for (const { action, subjectId, state } of log)
+            if (action === 'execution.erased' && subjectId === approved['id']) state.decisionId = other['decisionId'];
+          return without(log, other, ['execution.resumed', 'execution.completed']);
+        },
+        /exe_\w+ was resumed, and no approved decision is on it/,
+      ],
+      [
+        'at once, by a policy that requires an approval',
+        (entries, approved) => {
+          const begins = ({ action, subjectId }: Parsed): boolean =>
+            action === 'execution.approval_requested' && subjectId === approved['id'];
+          const actions = ['execution.approved', 'execution.resumed', 'execution.completed'];
+          return erased(without(entries, approved, actions), approved)
+            .filter(({ subjectId }) => subjectId !== approved['decisionId'])
+            .map((entry) => {
+              if (!begins(entry)) return entry;
+              const action = 'execution.authorized';
+              return { ...entry, action, audit: { ...entry['audit'], action } };
+            });
+        },
+        /exe_\w+ names pays, which does not let it through/,
+      ],
+    ])('finds one that was resumed %s', async (_how, change, fault) => {
+      const output = await forged(change);
+      expect(output).toMatch(fault);
+      expect(output).not.toContain('RECOMPUTED');
+    });
+  });
+
+  describe('and was authorised by a grant that was erased', () => {
+    const erased = (entries: Parsed[]): Parsed[] => {
+      const { decisionId, executionId, id } = grantIn(entries);
+      const log = eraseIn(eraseIn(entries, ['execution', executionId]), ['grant', id]);
+      return eraseIn(log, ['decision', decisionId]);
+    };
+    const grantIn = (entries: readonly Parsed[]): Parsed => {
+      const { state } = entries.find(({ action }) => action === 'grant.created') ?? {};
+      const { executionId } = entries.find(({ subjectId }) => subjectId === state.decisionId)?.['state'] ?? {};
+      return { ...state, executionId };
+    };
+
+    it('recomputes the log if it was for that', async () => {
+      expect(await forged(erased)).toMatch(/\nRECOMPUTED: authorized as recorded\n$/);
+    });
+
+    it('finds one that the grant was not for', async () => {
+      const output = await forged((entries) => {
+        const log = erased(entries);
+        for (const { action, state } of log) if (action === 'grant.erased') state.action = 'burn';
+        return log;
+      });
+      expect(output).toMatch(/grt_\w+ was for another kind of action than the one for which it served/);
+      expect(output).toMatch(/\nDIFFERS: .*\n$/);
+    });
   });
 
   it('finds one that was resumed twice by one approval', async () => {

@@ -1,4 +1,5 @@
 import { termFaults } from './grants.mjs';
+import { AUTHORISING } from './history.mjs';
 import { hashOfRequest } from './request-hash.mjs';
 import { resourceFault } from './request-form.mjs';
 
@@ -14,6 +15,7 @@ import { resourceFault } from './request-form.mjs';
  */
 
 const BEGINNINGS = ['execution.authorized', 'execution.denied', 'execution.approval_requested'];
+const ERASING = ['execution.erased', 'decision.erased', 'grant.erased'];
 /** Actions after which the approval of an execution is good for nothing. */
 const GIVING_UP = ['execution.cancelled', 'execution.expired'];
 /** Actions of decisions that may give a grant in the same commit. */
@@ -28,15 +30,23 @@ export class ExecutionLog {
   #policies = new Map();
   /** Maps grants to what they are for; null if it was erased. @type {Map<string, string | null>} */
   #grants = new Map();
+  /** Maps grants whose contents were erased to the kind of action for which each served. @type {Map<string, string>} */
+  #erasedGrants = new Map();
   /** Grants that have ended. @type {Set<string>} */
   #endedGrants = new Set();
   /** Maps approved executions that nobody has resumed to the decision on each. @type {Map<string, string>} */
   #approvals = new Map();
   /**
-   * Approved decisions whose contents were erased, so that nobody knows on which execution each was.
-   * @type {Set<string>}
+   * Approved decisions whose contents were erased, each with the execution that it was on; nothing until that execution
+   * is resumed, or an erasure says it.
+   * @type {Map<string, string | undefined>}
    */
-  #erasedApprovals = new Set();
+  #erasedApprovals = new Map();
+  /**
+   * Executions whose contents were erased, each with the action that authorised it: only the erasure says by what.
+   * @type {Map<string, string>}
+   */
+  #erasedAuthorisations = new Map();
   /** The decisions that were settled at the time of the last one. @type {Map<string, Settled>} */
   #settled = new Map();
   #settledAt = '';
@@ -54,7 +64,9 @@ export class ExecutionLog {
     if (GIVEN.includes(action)) this.#noteExecution(entry, state);
     if (GIVING_UP.includes(action)) this.#approvals.delete(subjectId);
     if (ENDING.includes(action)) this.#endedGrants.add(subjectId);
+    if (AUTHORISING.includes(action) && !state) this.#erasedAuthorisations.set(subjectId, action);
     if (action === 'execution.resumed' && state) return this.#approvalFaults(subjectId, state);
+    if (ERASING.includes(action) && state) return this.#erasureFaults(entry, state);
     const grantFaults = action === 'grant.created' && state ? this.#grantFaults(entry, state) : [];
     if (action === 'grant.created') this.#grants.set(subjectId, state ? purposeOf(state) : null);
     if (subjectType === 'policy' && state) {
@@ -77,7 +89,7 @@ export class ExecutionLog {
     this.#settledAt = timestamp;
     this.#settled.set(subjectId, { decision: state, hasGiven: false });
     if (action !== 'decision.approved') return;
-    if (!state) this.#erasedApprovals.add(subjectId);
+    if (!state) this.#erasedApprovals.set(subjectId, undefined);
     else if (state['executionId'] !== undefined) this.#approvals.set(state['executionId'], subjectId);
   }
 
@@ -99,9 +111,56 @@ export class ExecutionLog {
    * @returns {string[]}
    */
   #approvalFaults(id, { decisionId }) {
-    const isApproved = this.#approvals.get(id) === decisionId || this.#erasedApprovals.has(decisionId);
+    const isApproved = this.#approvals.get(id) === decisionId || this.#isErasedApproval(decisionId, id);
     this.#approvals.delete(id);
     return isApproved ? [] : [`${id} was resumed, and no approved decision is on it`];
+  }
+
+  /**
+   * Finds what an erased execution, decision or grant still says against it.
+   * @param {Json} entry that erased it
+   * @param {Json} state what is left of it
+   * @returns {string[]}
+   */
+  #erasureFaults({ subjectType, subjectId }, state) {
+    if (subjectType === 'decision')
+      return !this.#erasedApprovals.has(subjectId) || this.#isErasedApproval(subjectId, state['executionId'] ?? '')
+        ? []
+        : [`${subjectId} is on another execution than the one that was resumed by it`];
+    if (subjectType === 'grant')
+      return this.#grants.get(subjectId) !== null || this.#isErasedGrant(subjectId, state)
+        ? []
+        : [`${subjectId} was for another kind of action than the one for which it served`];
+    const action = this.#erasedAuthorisations.get(subjectId);
+    this.#erasedAuthorisations.delete(subjectId);
+    if (action === 'execution.resumed') return this.#approvalFaults(subjectId, state);
+    const { policies, grantId } = state;
+    const purpose = this.#grants.get(grantId);
+    const isServed = purpose === null ? this.#isErasedGrant(grantId, state) : purpose?.startsWith(kindOf(state));
+    return action === undefined ? [] : this.#obstacleFaults(subjectId, policies, isServed === true);
+  }
+
+  /**
+   * True if a grant whose contents were erased is for the kind of action of a record, or may be.
+   * @param {string} id
+   * @param {Json} record
+   */
+  #isErasedGrant(id, record) {
+    const kind = this.#erasedGrants.get(id) ?? kindOf(record);
+    this.#erasedGrants.set(id, kind);
+    return kind === kindOf(record);
+  }
+
+  /**
+   * True if an approved decision whose contents were erased is on an execution, or may be.
+   * @param {string} decisionId
+   * @param {string} id of the execution
+   */
+  #isErasedApproval(decisionId, id) {
+    if (!this.#erasedApprovals.has(decisionId)) return false;
+    const executionId = this.#erasedApprovals.get(decisionId) ?? id;
+    this.#erasedApprovals.set(decisionId, executionId);
+    return executionId === id;
   }
 
   /**
@@ -154,13 +213,26 @@ export class ExecutionLog {
       return [`${subjectId} was authorised by ${state['grantId']}, which had ended`];
     const purpose = this.#grants.get(state['grantId']);
     const principal = state['onBehalfOf']?.subject ?? null;
-    const isServed = purpose === null || purpose === purposeOf({ ...state, onBehalfOf: principal });
+    const isServed =
+      purpose === null
+        ? this.#isErasedGrant(state['grantId'], state)
+        : purpose === purposeOf({ ...state, onBehalfOf: principal });
+    return this.#obstacleFaults(subjectId, policies, isServed);
+  }
+
+  /**
+   * Finds a policy that did not let an execution through, although it is said to have authorised it.
+   * @param {string} id of the execution
+   * @param {readonly Json[]} policies those named
+   * @param {boolean} isServed by a grant
+   */
+  #obstacleFaults(id, policies, isServed) {
     /** @type {{ effect: string, name: string }[]} */
     const policiesNamed = policies.flatMap((/** @type {Json} */ { id }) => this.#policies.get(id) ?? []);
     const obstacle = policiesNamed.find(
       ({ effect }) => effect === 'deny' || (effect === 'require_approval' && !isServed),
     );
-    return obstacle === undefined ? [] : [`${subjectId} names ${obstacle.name}, which does not let it through`];
+    return obstacle === undefined ? [] : [`${id} names ${obstacle.name}, which does not let it through`];
   }
 }
 
@@ -168,6 +240,14 @@ export class ExecutionLog {
  * Returns what a grant is for, or what an execution does, except its resource and its parameters.
  * @param {Json} record
  */
-function purposeOf({ agentId, action, resourceType, onBehalfOf }) {
-  return JSON.stringify([agentId, action, resourceType, onBehalfOf]);
+function purposeOf(record) {
+  return `${kindOf(record)}${JSON.stringify(record['onBehalfOf'])}`;
+}
+
+/**
+ * Returns what is left of that once the record was erased.
+ * @param {Json} record
+ */
+function kindOf({ agentId, action, resourceType }) {
+  return JSON.stringify([agentId, action, resourceType]);
 }
