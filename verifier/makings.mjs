@@ -26,13 +26,27 @@ export class Makings {
   #run = null;
   /** The decisions on open emergencies. @type {Set<unknown>} */
   #open = new Set();
+  /** The decisions on changes that were made. @type {Set<unknown>} */
+  #made = new Set();
+  /** @type {Set<unknown>} */
+  #people = new Set();
+  /** True once two people had to review an emergency: before that rule one was enough for every emergency. */
+  #needsTwo = false;
 
   /**
    * @param {JsonObject} entry the next one of the chain
    * @returns {string[]} its faults
    */
   add(entry) {
-    return [...this.#runFaults(entry), ...this.#openFaults(entry)];
+    return [...this.#runFaults(entry), ...this.#openFaults(entry), ...this.#repeatFaults(entry)];
+  }
+
+  /** @param {JsonObject} entry */
+  #repeatFaults({ action, subjectId }) {
+    if (action !== 'decision.change_made') return [];
+    const isRepeated = this.#made.has(subjectId);
+    this.#made.add(subjectId);
+    return isRepeated ? [`${String(action)} of ${String(subjectId)}, which was made before`] : [];
   }
 
   /** @param {JsonObject} entry */
@@ -59,14 +73,24 @@ export class Makings {
   }
 
   /** @param {JsonObject} entry */
-  #openFaults({ subjectType, subjectId, state }) {
+  #openFaults({ action, subjectType, subjectId, state }) {
+    if (subjectType === 'agent' && isObject(state) && state['kind'] === 'human') this.#people.add(subjectId);
     if (subjectType !== 'decision') return [];
-    const isOpen = isObject(state) && isEmergency(state) && needsTwoReviews(state) && state['status'] === 'proposed';
-    if (!isOpen) this.#open.delete(subjectId);
-    else this.#open.add(subjectId);
-    return isOpen && this.#open.size > MAX_OPEN
-      ? [`${String(subjectId)} is an emergency, and ${MAX_OPEN} were open, which nobody had reviewed`]
-      : [];
+    if (!isObject(state) || !isEmergency(state) || state['status'] !== 'proposed') {
+      this.#open.delete(subjectId);
+      return [];
+    }
+    this.#open.add(subjectId);
+    this.#needsTwo ||= needsTwoReviews(state);
+    if (action !== 'decision.proposed' || !this.#needsTwo) return [];
+    const id = String(subjectId);
+    const isTooEasy = !needsTwoReviews(state) && !this.#people.has(state['proposedBy']);
+    return [
+      ...(this.#open.size > MAX_OPEN
+        ? [`${id} is an emergency, and ${MAX_OPEN} were open, which nobody had reviewed`]
+        : []),
+      ...(isTooEasy ? [`${id} is an emergency that no person made, and one review of it is enough`] : []),
+    ];
   }
 }
 

@@ -107,7 +107,11 @@ export const RECORD_ACTIONS = {
   'decision.expired': decisionEnd('expired'),
   'decision.cancelled': decisionEnd('cancelled'),
   'decision.escalated': { changes: ['updatedAt', 'approvers'], state: PROPOSED, before: PROPOSED },
-  'decision.change_made': { changes: ['updatedAt', 'change'], state: { status: ['approved'] } },
+  'decision.change_made': {
+    changes: ['updatedAt', 'change'],
+    state: { status: ['approved'] },
+    before: { status: ['approved'] },
+  },
   'decision.proposal_denied': { subjects: ['agent'] },
   'decision.approval_denied': {},
   'decision.rejection_denied': {},

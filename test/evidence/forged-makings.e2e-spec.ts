@@ -88,6 +88,17 @@ describe('The verifier, on what changes and emergencies have made', () => {
       /dec_\w+ is an emergency, and 3 were open, which nobody had reviewed/,
     ],
     [
+      'an emergency that one person has to review, after others that took two',
+      (entries) => {
+        for (const { subjectId, audit, state } of entries) {
+          if (subjectId !== stage.emergencies[3]) continue;
+          state.approvers[0].approvals = state.requiredApprovals = audit.details.requiredApprovals = 1;
+        }
+        return entries;
+      },
+      /dec_\w+ is an emergency that no person made, and one review of it is enough/,
+    ],
+    [
       'what an emergency made, and nobody has to review',
       (entries) => without(entries, ({ subjectId }) => subjectId === stage.emergencies[1]),
       /entry \d+ was made by an emergency, and no entry of a decision says so/,
@@ -109,6 +120,40 @@ describe('The verifier, on what changes and emergencies have made', () => {
         return entries;
       },
       /decision\.proposed leaves out entry \d+, which it has made/,
+    ],
+    [
+      'a change that was rejected',
+      (entries) => {
+        for (const entry of entries) {
+          if (entry['subjectId'] !== stage.id || entry['action'] !== 'decision.approved') continue;
+          entry['action'] = entry['audit'].action = 'decision.rejected';
+          entry['state'].status = 'rejected';
+        }
+        return entries;
+      },
+      /decision\.change_made though the status of the decision was not approved before/,
+    ],
+    [
+      'a change that was rejected, and whose decision was erased',
+      (entries) => {
+        for (const entry of entries) {
+          if (entry['subjectId'] !== stage.id || entry['action'] !== 'decision.approved') continue;
+          entry['action'] = entry['audit'].action = 'decision.rejected';
+        }
+        return eraseIn(entries, ['decision', stage.id]);
+      },
+      /decision\.change_made though the status of the decision was not approved before/,
+    ],
+    [
+      'a change that was made twice',
+      (entries) => {
+        const again = structuredClone(entries.find(({ action }) => action === 'decision.change_made') ?? {});
+        Object.assign(again, { id: `${again['id']}9`, auditId: `${again['auditId']}9` });
+        again['timestamp'] = entries.at(-1)?.['timestamp'];
+        again['audit'].id = again['auditId'];
+        return [...entries, again];
+      },
+      /decision\.change_made of dec_\w+, which was made before/,
     ],
     [
       'what a change made, and its decision does not say',
