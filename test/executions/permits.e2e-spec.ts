@@ -102,7 +102,7 @@ describe('A permit', () => {
     const again = await ask(app, people.bot, { ...PERMIT, resourceId: 'orders/resumed' });
     expect(again).toMatchObject({ status: 202, body: { outcome: 'approved' } });
     expect(again.body).not.toHaveProperty('permit');
-    await moveTime(60_000);
+    await moveTime(20_000);
     const key = { 'Idempotency-Key': 'resumed' };
     const resumed = await resume(answer.body.id, PERMIT, key);
     const { jti, iat, exp } = await claimsOf(app, resumed);
@@ -142,6 +142,14 @@ describe('A permit', () => {
     // The same key for another audience is another request.
     const other = await askFor({ permit: { audience: 'https://vault.example.com' } }, key);
     expect(other.status).toBe(409);
+  });
+
+  it('is not given while ledger time is ahead of the clock', async () => {
+    await askFor(PERMIT);
+    await moveTime(-120_000);
+    const answer = await askFor(PERMIT);
+    expect(answer).toMatchObject({ status: 200, body: { outcome: 'authorized' } });
+    expect(answer.body).not.toHaveProperty('permit');
   });
 
   it('is for one of the audiences, and each has its own', async () => {

@@ -29,6 +29,9 @@ export function PermitField(): PropertyDecorator {
   return Field(PERMIT, { optional: true, description });
 }
 
+/** Seconds by which clocks may differ: permits are verified with the same. */
+const LEEWAY = 30;
+
 /** Makes permits: tokens that show another system what was authorised, so that it need not believe the agent. */
 @Injectable()
 export class Permits implements OnModuleInit {
@@ -76,7 +79,7 @@ export class Permits implements OnModuleInit {
 
   /**
    * Returns the permit for an execution, made from its record, so that a repeated request gets equal claims. Null if
-   * none was requested, it would have expired, a handler of the service carries the action out, or the action was only
+   * none was requested, it would have expired or be from the future, a handler of the service carries the action out, or the action was only
    * observed.
    * @param authorisedAt ISO 8601
    */
@@ -86,7 +89,9 @@ export class Permits implements OnModuleInit {
     // Whole seconds since 1970.
     const issuedAt = Math.floor(Date.parse(authorisedAt) / 1_000);
     const expiresAt = issuedAt + this.configuration.permitTtl / 1_000;
-    if (Date.now() >= expiresAt * 1_000) return null;
+    // Ledger time stands still while it is ahead of the clock: the permit would be good long after the authorisation.
+    const now = Date.now() / 1_000;
+    if (now >= expiresAt || now + LEEWAY < issuedAt) return null;
     const { id, agentId, action, resourceType, resourceId, parameters, onBehalfOf } = execution;
     // `%` and `:` are encoded, so that nobody can mistake a part for two.
     const parts = [agentId, action, resourceType].map((part) => part.replaceAll('%', '%25').replaceAll(':', '%3A'));
