@@ -79,8 +79,8 @@ export class Permits implements OnModuleInit {
 
   /**
    * Returns the permit for an execution, made from its record, so that a repeated request gets equal claims. Null if
-   * none was requested, it would have expired or be from the future, a handler of the service carries the action out, or the action was only
-   * observed.
+   * none was requested, it would have expired or be from the future, a handler of the service carries the action out,
+   * or the action was only observed.
    * @param authorisedAt ISO 8601
    */
   async issue(execution: Execution, permit: PermitRequest | undefined, authorisedAt: string): Promise<string | null> {
