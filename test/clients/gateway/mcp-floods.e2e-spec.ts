@@ -221,12 +221,16 @@ describe('The large messages of an MCP server', () => {
   }
 
   const large = 'x'.repeat(LARGE);
+  const part = 'x'.repeat(LARGE - 16);
   it.each([
     ['an event that breaks off', [large, large], [1, 1, 0]],
     ['an event and a small one', [large, `${large}\n\ndata: 1\n\n`, 'data: 2'], [1, 1, 0, 0]],
     ['an event with carriage returns', [large, '\r\n\r\n', 'data: 2'], [1, 1, 0, 0]],
     ['two events', [large, `\n\n${large}`, large, '\n\n'], [1, 1, 1, 1, 0]],
     ['small events', ['data: 1\n\n', 'data: 2\n\n'], [0, 0, 0]],
+    ['small events with carriage returns only', [`${part}\r\r`, `${part}\r\r`], [0, 0, 0]],
+    ['small events with divided empty lines', [`${part}\n`, '\n', `${part}\n`, '\n'], [0, 0, 0, 0, 0]],
+    ['small events whose empty lines begin later', [`${part}\r\n`, `\r\n${part}`], [0, 0, 0]],
   ])('have a place each until they end: %s', async (_, chunks, places) => {
     expect(await placesDuring(chunks)).toEqual(places);
   });

@@ -1,7 +1,8 @@
 /** Bytes of a message beyond which it takes a place of its own. */
 const LARGE_BYTES = 256 * 1024;
 const NO_ROOM = 'there was no room for its answer';
-const [LINE_FEED, CARRIAGE_RETURN] = [10, 13];
+/** Two ends of lines, between which nothing stands. A carriage return and a line feed are one. */
+const EMPTY_LINES = ['\n\n', '\r\r', '\n\r'];
 
 /** The place of one large message. */
 export interface AnswerPlace {
@@ -29,10 +30,14 @@ export async function* inPlaces(
 ): AsyncGenerator<Uint8Array> {
   let place: AnswerPlace | null = null;
   let bytes = 0;
+  /** The last byte that came: two chunks may divide an empty line. */
+  let last: Buffer = Buffer.alloc(0);
   try {
     for await (const chunk of body) {
-      const end = isStream ? endOfEvent(chunk) : -1;
-      bytes = end < 0 ? bytes + chunk.length : chunk.length - end;
+      const seen = isStream ? Buffer.concat([last, chunk]) : last;
+      const end = endOfEvent(seen);
+      bytes = end < 0 ? bytes + chunk.length : seen.length - end;
+      last = Buffer.from(seen.subarray(-1));
       if (bytes > LARGE_BYTES && place === null) {
         place = await placeFor();
         if (place === null) {
@@ -51,11 +56,8 @@ export async function* inPlaces(
   }
 }
 
-/** The place after the last empty line; -1 without one. Two chunks may divide it: then the message counts as longer. */
-function endOfEvent(chunk: Uint8Array): number {
-  for (let at = chunk.lastIndexOf(LINE_FEED); at > 0; at = chunk.lastIndexOf(LINE_FEED, at - 1)) {
-    const before = chunk[at - 1] === CARRIAGE_RETURN ? at - 2 : at - 1;
-    if (chunk[before] === LINE_FEED) return at + 1;
-  }
-  return -1;
+/** The place after the last empty line; -1 without one. */
+function endOfEvent(bytes: Buffer): number {
+  const at = Math.max(...EMPTY_LINES.map((ends) => bytes.lastIndexOf(ends)));
+  return at < 0 ? -1 : at + 2;
 }
