@@ -40,6 +40,8 @@ describe('A token at an MCP upstream of the gateway', () => {
   let forHost: string;
   /** The renewal of `forShop`. */
   let renewed: string;
+  /** As `forShop`, but for five minutes in place of ten. */
+  let shorter: string;
   /** What ends the calls that run. */
   const running = new Map<ServerResponse, () => void>();
   let answersAtOnce = true;
@@ -56,8 +58,9 @@ describe('A token at an MCP upstream of the gateway', () => {
       { ...claims, aud: 'governance' },
       { ...claims, aud: `https://${SHOP_HOST}/mcp` },
       { ...claims, aud: audience, jti: 'renewed' },
+      { ...claims, aud: audience, exp: Math.floor(Date.now() / 1_000) + 300 },
     );
-    [forShop = '', forService = '', forHost = '', renewed = ''] = tokens.map(({ EdDSA = '' }) => EdDSA);
+    [forShop = '', forService = '', forHost = '', renewed = '', shorter = ''] = tokens.map(({ EdDSA = '' }) => EdDSA);
     const issuer = {
       ...{ issuer: ISSUER, audience: 'governance', gatewayAudiences: [audience], jwks: 'keys.json' },
       ...{ agents: ['bot'], scopes: ['execute'] },
@@ -153,7 +156,7 @@ describe('A token at an MCP upstream of the gateway', () => {
     for (const active of stops) await lift(stage.app, active);
   });
 
-  it('is what the service is asked with about a running call once it has renewed that of the call', async () => {
+  it('is what the service is asked with about a running call once it has renewed that of the call, unless it ends earlier', async () => {
     answersAtOnce = false;
     const host = { Host: new URL(PUBLIC_URL).host };
     const first = await post(INITIALIZE, { ...bearer(forShop), ...host }, '/shop/mcp');
@@ -161,7 +164,8 @@ describe('A token at an MCP upstream of the gateway', () => {
     const answer = post(CALL, { ...bearer(forShop), ...session }, '/shop/mcp');
     await until('the call runs', () => running.size === 1);
     const ping = { jsonrpc: '2.0', id: 2, method: 'ping' };
-    expect((await post(ping, { ...bearer(renewed), ...session }, '/shop/mcp')).status).toBe(200);
+    for (const token of [renewed, shorter])
+      expect((await post(ping, { ...bearer(token), ...session }, '/shop/mcp')).status).toBe(200);
     const askedWith: unknown[] = [];
     door.faultFor = (path, { authorization }) => {
       if (path.startsWith('/api/v1/policies/evaluate')) askedWith.push(authorization);

@@ -7,6 +7,7 @@ import type { Caller } from '../calls/known-callers.js';
 import { Refusal, refusalResponse } from '../calls/refusal.js';
 import type { Reports } from '../calls/reports.js';
 import { callerFetch, type CallerService } from '../calls/service-calls.js';
+import { remainingMs } from '../calls/token-claims.js';
 
 /** Who sent a request, as the service knows it. */
 export interface IdentifiedCaller {
@@ -42,17 +43,27 @@ export class McpCaller {
 
   constructor(
     url: string,
-    public current: IdentifiedCaller,
+    private identified: IdentifiedCaller,
     private readonly reports: Pick<Reports, 'requireTaken'>,
   ) {
     const fetch = tracedFetch(this.left.watching((target, init) => this.send(target, init)));
     this.governance = new GovernanceClient({
       url,
-      key: current.key,
+      key: identified.key,
       patience: PATIENCE_MS,
       timeout: TIMEOUT_MS,
       fetch,
     });
+  }
+
+  /** The sender whose key or token lasts longest. */
+  get current(): IdentifiedCaller {
+    return this.identified;
+  }
+
+  /** Goes on with the sender of another request, unless its token ends earlier: the calls of others end with it. */
+  renew(identified: IdentifiedCaller): void {
+    if (remainingMs(identified.key) >= remainingMs(this.identified.key)) this.identified = identified;
   }
 
   private async send(target: string | URL | Request, init: RequestInit = {}): Promise<Response> {

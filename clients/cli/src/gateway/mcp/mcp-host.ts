@@ -169,8 +169,7 @@ export class McpHost {
     const { agentId, actorId, rightsId } = identified.caller;
     // A session belongs to its actor with the same rights and principal. A renewed token serves running calls, too.
     const owner = JSON.stringify([agentId, actorId, rightsId, ask.onBehalfOf]);
-    const known = this.callers.get(owner);
-    if (known !== undefined) known.current = identified;
+    this.callers.get(owner)?.renew(identified);
     const serveRepeating = (answer: Answer): Promise<void> => serve(() => repeating(ask.repeat, answer));
     if (request.method !== 'POST' || (await isLegacyRequest(request, message))) {
       const open = (): Promise<SessionServer> => this.openSession(owner, identified, ask);
