@@ -111,17 +111,30 @@ describe('A secret that changes while an event stream is open', () => {
       await until('the stream tells of both', () => stream.text().includes('[credential] and [credential] end'));
   });
 
-  it('is not shown by later streams after further readings of the file: requests of the first one still run', async () => {
+  async function readAgain(): Promise<void> {
     const readings = (): number => gateway.printed().split('were read again').length;
-    for (let count = 0; count < 2; count += 1) {
-      const before = readings();
-      gateway.process.kill('SIGHUP');
-      await until('the file is read again', () => readings() > before);
-    }
+    const before = readings();
+    gateway.process.kill('SIGHUP');
+    await until('the file is read again', () => readings() > before);
+  }
+
+  it('is not shown by later streams after further readings of the file: requests of the first one still run', async () => {
+    for (let count = 0; count < 2; count += 1) await readAgain();
     const after = await openStream('4');
     tell(`${SECRETS.join()} all`);
     const hidden = '[credential],[credential],[credential],[credential] all';
     await until('the stream tells of all', () => after.text().includes(' all'));
     expect(after.text()).toContain(hidden);
+  });
+
+  it('is not shown by later streams after two readings of a file without credentials', async () => {
+    const file = JSON.parse(readFileSync(gateway.file, 'utf8')) as Record<string, unknown>;
+    const vendor = { url: upstream.url, routes: [route('GET /:kind/:id', 'read')] };
+    writeFileSync(gateway.file, JSON.stringify({ ...file, upstreams: { vendor } }));
+    for (let count = 0; count < 2; count += 1) await readAgain();
+    const after = await openStream('5');
+    tell(`${SECRETS.join()} last`);
+    await until('the stream tells of all', () => after.text().includes(' last'));
+    expect(after.text()).toContain('[credential],[credential],[credential],[credential] last');
   });
 });

@@ -3,6 +3,8 @@ import { readSecret, SecretFault, type SecretSource, sourceLabel } from './secre
 /** Files are read again after so many milliseconds: a change takes effect within ten seconds. */
 const REREAD_MS = 5_000;
 const MAX_EARLIER_VALUES = 10;
+/** Values of the files before that are kept for a file with few secrets, or none. */
+const MIN_DROPPED_VALUES = 100;
 
 export interface SecretStoreOptions {
   readonly environment: NodeJS.ProcessEnv;
@@ -68,7 +70,8 @@ export class SecretStore {
     }
     if (faults.length > 0) throw new SecretFaults(faults);
     const values = new Set(secrets.map(({ value }) => value));
-    const before = replaced?.valuesOfFiles(MAX_EARLIER_VALUES * unique.length) ?? [];
+    const maxBefore = Math.max(MIN_DROPPED_VALUES, MAX_EARLIER_VALUES * unique.length);
+    const before = replaced?.valuesOfFiles(maxBefore) ?? [];
     const dropped = before.filter((value) => !values.has(value));
     return new SecretStore(secrets, options, dropped);
   }
