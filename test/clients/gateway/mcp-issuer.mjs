@@ -1,6 +1,6 @@
-// A real OAuth server on loopback, at which clients register themselves. Its access tokens are JWTs for the resource that
-// the client names. Prints its issuer, and a line for each token that it issues. A line that it reads has the seconds of
-// the access tokens that it issues from then on; they last ten minutes at first.
+// A real OAuth server on loopback, at which clients register themselves. Its access tokens are JWTs for the resource
+// that the client names. Prints its issuer, and a line for each token that it issues. A line that it reads has the
+// seconds of the access tokens that it issues from then on; they last ten minutes at first.
 import { createServer } from 'node:http';
 import { createInterface } from 'node:readline';
 import Provider from 'oidc-provider';

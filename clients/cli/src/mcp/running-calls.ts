@@ -223,8 +223,8 @@ async function causesOf(calls: readonly RunningCall[]): Promise<(string | null)[
 }
 
 /**
- * Returns why the service answers none of the caller's requests; null for other errors. It reports no stop to a key that
- * has ended, or whose agent is suspended or no longer its own.
+ * Returns why the service answers none of the caller's requests; null for other errors. It reports no stop to a key
+ * that has ended, or whose agent is suspended or no longer its own.
  */
 function callerFault(error: unknown): string | null {
   const { reason } = Object(error) as { reason?: unknown };
