@@ -20,6 +20,9 @@ const INITIALIZE = {
   params: { protocolVersion: VERSION, capabilities: {}, clientInfo: { name: 'test', version: '1' } },
 };
 const CALL = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'write', arguments: {} } };
+const ERROR = { code: 'UNAUTHORIZED', message: 'The token has expired.', details: [], requestId: 'test' };
+/** The answer of the service to a token that has expired. */
+const EXPIRED = { status: 401, json: JSON.stringify({ error: ERROR }) };
 const DONE = { content: [{ type: 'text', text: 'done' }] };
 
 interface McpAnswer {
@@ -101,6 +104,13 @@ describe('A token at an MCP upstream of the gateway', () => {
     });
   }
 
+  /** Opens a session with `forShop`. Returns the headers of its requests, except the token. */
+  async function openSession(): Promise<Record<string, string>> {
+    const host = { Host: new URL(PUBLIC_URL).host };
+    const { session } = await post(INITIALIZE, { ...bearer(forShop), ...host }, '/shop/mcp');
+    return { ...host, 'Mcp-Session-Id': session, 'MCP-Protocol-Version': VERSION };
+  }
+
   /** Calls a tool in a new session; returns the answer to what begins the session if that is refused. */
   async function call(token: string, path: string, host: string): Promise<McpAnswer> {
     const headers = { ...bearer(token), Host: host };
@@ -158,9 +168,7 @@ describe('A token at an MCP upstream of the gateway', () => {
 
   it('is what the service is asked with about a running call once it has renewed that of the call, unless it ends earlier', async () => {
     answersAtOnce = false;
-    const host = { Host: new URL(PUBLIC_URL).host };
-    const first = await post(INITIALIZE, { ...bearer(forShop), ...host }, '/shop/mcp');
-    const session = { ...host, 'Mcp-Session-Id': first.session, 'MCP-Protocol-Version': VERSION };
+    const session = await openSession();
     const answer = post(CALL, { ...bearer(forShop), ...session }, '/shop/mcp');
     await until('the call runs', () => running.size === 1);
     const ping = { jsonrpc: '2.0', id: 2, method: 'ping' };
@@ -180,15 +188,11 @@ describe('A token at an MCP upstream of the gateway', () => {
   });
 
   it('has to come again, if it ends while its call waits', async () => {
-    const host = { Host: new URL(PUBLIC_URL).host };
-    const first = await post(INITIALIZE, { ...bearer(forShop), ...host }, '/shop/mcp');
-    const session = { ...host, 'Mcp-Session-Id': first.session, 'MCP-Protocol-Version': VERSION };
+    const session = await openSession();
     const answer = post({ ...CALL, params: { name: 'refund' } }, { ...bearer(forShop), ...session }, '/shop/mcp');
     const pending = async () => (await stage.executions('&outcome=pending_approval'))[0];
     await until('the call waits', async () => (await pending()) !== undefined);
-    const error = { code: 'UNAUTHORIZED', message: 'The token has expired.', details: [], requestId: 'test' };
-    const refused = { status: 401, json: JSON.stringify({ error }) };
-    door.faultFor = (path) => (/^\/api\/v1\/(?:agents|executions)\//.test(path) ? refused : null);
+    door.faultFor = (path) => (/^\/api\/v1\/(?:agents|executions)\//.test(path) ? EXPIRED : null);
     await stage.approve(String((await pending())?.decisionId));
     const { body } = await answer;
     door.faultFor = () => null;
@@ -198,17 +202,11 @@ describe('A token at an MCP upstream of the gateway', () => {
 
   it('ends a stream once it is no longer valid, and no call that runs', async () => {
     answersAtOnce = false;
-    const host = { Host: new URL(PUBLIC_URL).host };
-    const first = await post(INITIALIZE, { ...bearer(forShop), ...host }, '/shop/mcp');
-    const session = {
-      ...{ ...bearer(forShop), ...host, 'Mcp-Session-Id': first.session, 'MCP-Protocol-Version': VERSION },
-    };
+    const session = { ...bearer(forShop), ...(await openSession()) };
     const stream = listen(session);
     const answer = post(CALL, session, '/shop/mcp');
     await until('the call runs', () => running.size === 1);
-    const error = { code: 'UNAUTHORIZED', message: 'The token has expired.', details: [], requestId: 'test' };
-    const refused = { status: 401, json: JSON.stringify({ error }) };
-    door.faultFor = (path) => (path.startsWith('/api/v1/policies/evaluate') ? refused : null);
+    door.faultFor = (path) => (path.startsWith('/api/v1/policies/evaluate') ? EXPIRED : null);
     // It is checked every 30 seconds.
     await stream;
     door.faultFor = () => null;
