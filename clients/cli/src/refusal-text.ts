@@ -8,7 +8,7 @@ const NO_ANSWER: ReadonlySet<string> = new Set(['UNREACHABLE', 'UNEXPECTED_ANSWE
  *
  * @param keySource says where the key comes from that the service does not take
  */
-export function refusalText(tool: string, error: GovernanceError, keySource: () => string): string {
+export function refusalText(tool: string, error: GovernanceError, keySource: string): string {
   if (error instanceof OutcomeUnknownError) {
     return (
       `It is not known whether ${tool} was carried out: the governance service does not answer, or was stopped, and may have done so. ` +
@@ -19,6 +19,6 @@ export function refusalText(tool: string, error: GovernanceError, keySource: () 
   if (NO_ANSWER.has(error.code) || (error.status ?? 0) >= 500) {
     return `${tool} was not run: the governance service does not answer, and nothing runs without its permission. ${error.message}`;
   }
-  if (error.status === 401) return `${tool} was not run: ${error.message} ${keySource()}`;
+  if (error.status === 401) return `${tool} was not run: ${error.message} ${keySource}`;
   return `${tool} was not run: ${error.explained()}`;
 }

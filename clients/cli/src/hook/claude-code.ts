@@ -87,7 +87,7 @@ async function beforeTool(
   } catch (error) {
     if (error instanceof ApprovalPendingError) return denial(await pendingReason(tool, error));
     if (error instanceof UnclearCallError) return denial(error.message);
-    if (error instanceof GovernanceError) return denial(refusalText(tool, error, keySource));
+    if (error instanceof GovernanceError) return denial(refusalText(tool, error, keySource()));
     throw error;
   }
 }

@@ -86,7 +86,7 @@ export interface Gate {
   /** Seconds for which a call waits for its approval. */
   readonly hold: number;
   /** Says where the key comes from. */
-  readonly keySource: () => string;
+  readonly keySource: string;
   readonly stops: Pick<StopWatch, 'during'>;
   /** Fires when the only server has ended; undefined if it can be connected to again. */
   readonly ended?: AbortSignal | undefined;

@@ -34,7 +34,7 @@ export interface ProxyOptions {
   /** Seconds for which a call waits for its approval. */
   readonly hold: number;
   /** Says where the key comes from, to explain that the service does not take it. */
-  readonly keySource: () => string;
+  readonly keySource: string;
   /** Holds the calls that were passed to a server, until they are reported, for whoever waits for them. */
   readonly activeCalls?: Set<Promise<unknown>>;
   readonly left: RateLimitLeft;

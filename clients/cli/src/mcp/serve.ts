@@ -58,7 +58,7 @@ export async function serveProxy(command: string[], options: McpOptions): Promis
     pins,
     results,
     hold,
-    keySource,
+    keySource: keySource(),
     activeCalls,
     digestAbove: options.digestAbove,
     left: rateLimit,

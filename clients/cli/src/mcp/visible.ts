@@ -18,7 +18,7 @@ export interface ListCandidate<Item> {
 export interface VisibleOptions {
   readonly left: RateLimitLeft;
   readonly forWhom: PrincipalOptions;
-  readonly keySource: () => string;
+  readonly keySource: string;
 }
 
 type Question = Omit<ToolRequest, 'parameters'>;
@@ -112,7 +112,7 @@ export class Visible {
       }
     } catch (error) {
       if (error instanceof GovernanceError && error.status === 401)
-        throw new SettingsError(`${error.message} ${this.options.keySource()}`);
+        throw new SettingsError(`${error.message} ${this.options.keySource}`);
       // Half of the list is sent next; a single check that is too large is refused below.
       if (isTooLarge(error) && requests.length > 1) {
         this.maxChecks = Math.ceil(requests.length / 2);

@@ -249,7 +249,7 @@ export class McpHost {
         pins: this.pins,
         results: 'hash',
         hold: config.holdMs / 1_000,
-        keySource: () => KEY_SOURCE,
+        keySource: KEY_SOURCE,
         stops: {
           during: ({ action, resourceType, resourceId }, run) =>
             calls.during(
