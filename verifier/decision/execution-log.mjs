@@ -30,7 +30,10 @@ export class ExecutionLog {
   #policies = new Map();
   /** Maps grants to what they are for; null if it was erased. @type {Map<string, string | null>} */
   #grants = new Map();
-  /** Maps grants whose contents were erased to the kind of action for which each served. @type {Map<string, string>} */
+  /**
+   * Maps grants whose contents were erased to the kind of action for which each served.
+   * @type {Map<string, string | undefined>}
+   */
   #erasedGrants = new Map();
   /** Grants that have ended. @type {Set<string>} */
   #endedGrants = new Set();
@@ -146,9 +149,7 @@ export class ExecutionLog {
    * @param {Json} record
    */
   #isErasedGrant(id, record) {
-    const kind = this.#erasedGrants.get(id) ?? kindOf(record);
-    this.#erasedGrants.set(id, kind);
-    return kind === kindOf(record);
+    return isFirstOrEqual(this.#erasedGrants, id, kindOf(record));
   }
 
   /**
@@ -157,10 +158,7 @@ export class ExecutionLog {
    * @param {string} id of the execution
    */
   #isErasedApproval(decisionId, id) {
-    if (!this.#erasedApprovals.has(decisionId)) return false;
-    const executionId = this.#erasedApprovals.get(decisionId) ?? id;
-    this.#erasedApprovals.set(decisionId, executionId);
-    return executionId === id;
+    return this.#erasedApprovals.has(decisionId) && isFirstOrEqual(this.#erasedApprovals, decisionId, id);
   }
 
   /**
@@ -234,6 +232,18 @@ export class ExecutionLog {
     );
     return obstacle === undefined ? [] : [`${id} names ${obstacle.name}, which does not let it through`];
   }
+}
+
+/**
+ * True if a value is that which the map has for the key. The first one becomes it.
+ * @param {Map<string, string | undefined>} values
+ * @param {string} key
+ * @param {string} value
+ */
+function isFirstOrEqual(values, key, value) {
+  const first = values.get(key) ?? value;
+  values.set(key, first);
+  return first === value;
 }
 
 /**
