@@ -1,5 +1,6 @@
 import { AgentRevisions } from './agent-revisions.mjs';
 import { Creations } from './creations.mjs';
+import { LogDecisions } from './decision/log-decisions.mjs';
 import { disagreements } from './doubled-members.mjs';
 import { entryFaults, isObject } from './entry-check.mjs';
 import { ErasedPairs } from './erased-pairs.mjs';
@@ -14,7 +15,11 @@ import { RecordStates } from './record-states.mjs';
 const HASH = /^[0-9a-f]{64}$/;
 const NOT_THERE = 'erased contents of earlier entries, which name it, and is missing';
 
-/** @typedef {import('./findings.mjs').Findings} Findings */
+/**
+ * @typedef {import('./findings.mjs').Findings} Findings
+ * @typedef {import('./decision/read-file.mjs').Json} Json
+ * @typedef {import('./decision/report.mjs').Difference} Difference
+ */
 
 /** Checks entries given one after another, and grows the Merkle tree over them. */
 export class Chain {
@@ -28,6 +33,7 @@ export class Chain {
   #states = new RecordStates();
   #versions = new PolicyVersions();
   #makings = new Makings();
+  #decisions = new LogDecisions();
   /** Sequence of the last entry. */
   sequence = 0;
   hash = '0'.repeat(64);
@@ -39,17 +45,23 @@ export class Chain {
   /**
    * @param {Findings} findings
    * @param {ReadonlySet<number>} sizes whose roots are needed
-   * @param {(node: { level: number, position: number, hash: Buffer }) => void} [onSubtree]
+   * @param {object} [receivers]
+   * @param {(node: { level: number, position: number, hash: Buffer }) => void} [receivers.onSubtree]
+   * @param {(difference: Difference) => void} [receivers.onDifference] of what was decided; by default a finding
+   * @param {(entry: Json) => Json} [receivers.withContents] returns an entry with contents that only somebody else has
    */
-  constructor(findings, sizes, onSubtree) {
+  constructor(findings, sizes, { onSubtree, onDifference, withContents = (entry) => entry } = {}) {
     this.findings = findings;
     this.sizes = sizes;
     this.onSubtree = onSubtree;
+    this.withContents = withContents;
+    this.onDifference =
+      onDifference ?? (({ sequence, difference }) => findings.add('decision', `entry ${sequence}`, difference));
     this.#noteRoot();
   }
 
   /** @param {unknown} entry */
-  add(entry) {
+  async add(entry) {
     const { sequence, previousHash, hash, timestamp, v } = isObject(entry) ? entry : {};
     const place = `entry ${String(sequence)}`;
     for (const fault of entryFaults(entry)) this.findings.add('chain', place, fault);
@@ -68,6 +80,13 @@ export class Chain {
     this.hash = String(hash);
     this.#timestamp = String(timestamp);
     this.#grow();
+    // What a damaged log says is not recomputed.
+    if (isObject(entry)) await this.#recompute(entry);
+  }
+
+  /** @param {Json} entry */
+  async #recompute(entry) {
+    (await this.#decisions.add(this.withContents(entry))).forEach(this.onDifference);
   }
 
   /**
@@ -114,6 +133,7 @@ export class Chain {
    *   a running service has written since
    */
   async requireErasures(later) {
+    (await this.#decisions.end()).forEach(this.onDifference);
     for (const sequence of this.erasures.unreadSequences) {
       const entry = await later?.(sequence);
       const place = `entry ${sequence}`;
@@ -127,6 +147,7 @@ export class Chain {
     for (const fault of [...this.uses.end(), ...this.#pairs.end(), ...this.#versions.end()])
       this.findings.add('chain', `after entry ${this.sequence}`, fault);
     this.#noteForeignWindows();
+    for (const note of this.#decisions.notes) this.findings.note(note);
   }
 
   #noteForeignWindows() {

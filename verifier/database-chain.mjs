@@ -73,7 +73,7 @@ export async function readDatabaseChain(file, chain, upTo) {
   for (let after = 0; ;) {
     const [end] = await file.all(END_OF_CHUNK, [after, upTo]);
     if (end?.['last'] === null || end === undefined) return;
-    for (const row of await file.allAsStored(CHUNK, [after, end['last']])) addRow(row, chain);
+    for (const row of await file.allAsStored(CHUNK, [after, end['last']])) await addRow(row, chain);
     after = end['last'];
   }
 }
@@ -96,10 +96,10 @@ export async function checkErased(file, findings) {
  * @param {import('./sqlite-file.mjs').Row} row
  * @param {import('./chain.mjs').Chain} chain
  */
-function addRow(row, chain) {
+async function addRow(row, chain) {
   const [details, state] = [storedText(row, 'details', chain), storedText(row, 'state', chain)];
   const audit = { id: row['auditId'], actor: { type: row['actorType'], id: row['actorId'] }, details };
-  chain.add({ ...only(row, OF_ENTRY), ...saltsOf(row), audit: { ...audit, ...only(row, OF_AUDIT) }, state });
+  await chain.add({ ...only(row, OF_ENTRY), ...saltsOf(row), audit: { ...audit, ...only(row, OF_AUDIT) }, state });
 }
 
 /**

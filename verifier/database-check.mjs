@@ -34,8 +34,10 @@ export async function checkDatabase(path, findings, sizes) {
   try {
     /** @type {Map<string, string>} */
     const nodesByKey = new Map();
-    const chain = new Chain(findings, sizes, ({ level, position, hash }) => {
-      if (level > 0 && level % STORED_LEVELS === 0) nodesByKey.set(`${level}/${position}`, hash.toString('hex'));
+    const chain = new Chain(findings, sizes, {
+      onSubtree: ({ level, position, hash }) => {
+        if (level > 0 && level % STORED_LEVELS === 0) nodesByKey.set(`${level}/${position}`, hash.toString('hex'));
+      },
     });
     const areFalse = await checkTables(file, findings);
     if (areFalse.has('ledger_entries') || areFalse.has('ledger_head')) return { chain, records: 0 };

@@ -31,10 +31,13 @@ export async function verifyDecisionFile({ files: [path = ''], keys, exports }, 
 
   /** @type {import('./decision/check.mjs').FeedLog} */
   async function feedLog(log, size, findings) {
-    const chain = new Chain(findings, new Set([size]));
+    const chain = new Chain(findings, new Set([size]), {
+      onDifference: (difference) => log.differences.push(difference),
+      withContents: (entry) => log.withContents(entry),
+    });
     const reader = {
-      add: (/** @type {unknown} */ entry) => {
-        chain.add(entry);
+      add: async (/** @type {unknown} */ entry) => {
+        await chain.add(entry);
         if (isObject(entry) && isObject(entry['audit'])) log.add(entry);
       },
       end: chain.end.bind(chain),

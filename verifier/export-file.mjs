@@ -24,7 +24,7 @@ export async function readExport(path, chain, stdin) {
         chain.end(value);
         last = 'end';
       } else {
-        chain.add(value);
+        await chain.add(value);
       }
     } catch (error) {
       // Any other error comes from the verifier, and says nothing about the data.

@@ -2,7 +2,7 @@
 const MAX_REPORTED = 20;
 
 /**
- * @typedef {'chain' | 'head' | 'checkpoint' | 'tree' | 'records' | 'file'} Layer
+ * @typedef {'chain' | 'decision' | 'head' | 'checkpoint' | 'tree' | 'records' | 'file'} Layer
  * @typedef {{ layer: Layer, place: string, fault: string }} Finding
  */
 

@@ -11,6 +11,6 @@ const lines = (await text(process.stdin)).trimEnd().split('\n').slice(0, -1);
 const entries = lines.map((line) => JSON.parse(line));
 const findings = new Findings();
 const chain = new Chain(findings, new Set());
-for (const entry of entries) if (entry.sequence <= upTo) chain.add(entry);
+for (const entry of entries) if (entry.sequence <= upTo) await chain.add(entry);
 await chain.requireErasures(async (sequence) => entries.find((entry) => entry.sequence === sequence));
 process.stdout.write(JSON.stringify(findings.first));

@@ -318,7 +318,9 @@ describe('The verifier, on logs of an operator who has the signing key and no de
         Object.assign(audit.details, { resourceType, resourceId });
         const principal = onBehalfOf === undefined ? {} : { onBehalfOf };
         state.actionHash = canonicalHash({ agentId, action, resourceType, resourceId, parameters, ...principal });
-        for (const entry of entries) if (entry.subjectId === decisionId) entry.state.actionHash = state.actionHash;
+        const title = `bot: ${action} on ${resourceType}/${resourceId}`;
+        for (const entry of entries)
+          if (entry.subjectId === decisionId) Object.assign(entry.state, { actionHash: state.actionHash, title });
       }
       return entries;
     });
@@ -340,13 +342,15 @@ describe('The verifier, on logs of an operator who has the signing key and no de
       const { decisionId } = about(entries, spelled)[0]?.state ?? {};
       for (const { state } of entries.filter(({ subjectId }) => subjectId === decisionId))
         Object.assign(state, {
+          title: 'bot: pay on bill/wide/1',
           actionHash: requestState.actionHash,
           approvers: [{ subjects: ['role:legal'], approvals: 1 }],
         });
       return entries;
     });
     const { output } = await verifyFile(file.text, publicKey, log);
-    expect(output).toMatch(/DIFFERS: .*the rejection of the same action by dec_\w+ held/);
+    expect(output).toMatch(/DIFFERENCE .*the rejection of the same action by dec_\w+ held/);
+    expect(output).toMatch(/\nDIFFERS: .*\n$/);
   });
 
   it('finds a rejection that was recorded as a grant', async () => {

@@ -20,6 +20,8 @@ interface Sample {
   readonly entityId?: string | undefined;
   readonly state: JsonObject | null;
   readonly details?: JsonObject;
+  /** Words of the caller; null where the service takes none. */
+  readonly reason?: string | null;
   /** The sequence of the entry that erased it. */
   readonly erased?: number;
 }
@@ -67,7 +69,10 @@ const HISTORY: readonly Sample[] = [
     state: { ...ENTITY, revision: 2 },
     erased: 6,
   },
-  { v: 2, action: 'erasure.begun', subject: ['erasure', 'ers_01M8GXKYS9AAYGA38BW7HT1BT3'], state: ERASURE },
+  {
+    ...{ v: 2, action: 'erasure.begun', subject: ['erasure', 'ers_01M8GXKYS9AAYGA38BW7HT1BT3'], state: ERASURE },
+    ...{ details: {}, reason: null },
+  },
   { v: 2, action: 'entity.deleted', subject: ['entity', 'ent_01M8GXKYS9AAYGA38BW7HT1BT3'], state: null, erased: 6 },
   {
     v: 2,
@@ -94,12 +99,12 @@ function sealed(samples: readonly Sample[]): JsonObject[] {
 }
 
 function sealedEntry(
-  { v, action, subject, entityId, state, details = { fields: ['name'] } }: Sample,
+  { v, action, subject, entityId, state, details = { fields: ['name'] }, reason = 'why' }: Sample,
   sequence: number,
   previousHash: string,
 ): JsonObject {
   const [subjectType, subjectId] = subject;
-  const [ip, reason, requestId] = ['127.0.0.1', 'why', `request-${sequence}`];
+  const [ip, requestId] = ['127.0.0.1', `request-${sequence}`];
   const shared = { sequence, timestamp: TIME, action, subjectType, subjectId };
   const auditMembers = {
     ...{ ...shared, id: `aud_${sequence}`, actor: { type: 'api_key', id: 'env' }, agentId: null },

@@ -248,8 +248,8 @@ function expectDetails(details, { details: detailsOf, basis = [] }, state, seque
  * @param {History} history
  * @returns {unknown[]}
  */
-function entitiesOf(subjectType, subjectId, { entries }) {
-  const first = entries.find((entry) => entry['subjectId'] === subjectId);
+function entitiesOf(subjectType, subjectId, history) {
+  const [first] = history.entriesAbout(subjectType, subjectId);
   if (subjectType === 'claim') return [first?.['state'].entityId];
   if (subjectType !== 'execution' || first === undefined) return [null];
   const { entityId } = first['audit'];

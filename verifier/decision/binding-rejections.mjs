@@ -9,24 +9,26 @@ import { hashOfRequest } from './request-hash.mjs';
  *
  * @typedef {import('./read-file.mjs').Json} Json
  * @typedef {{ decisionId: string, hash: string, expiresAt: string, request: Json }} Proposal
- * @typedef {{ proposal: Proposal, end: string }} Rejection
+ * @typedef {{ proposal: Proposal, end: string, time: string }} Rejection
  */
 
 /** Number of rejections, the newest first, that are compared with a request under a wide grant. */
 const MAX_COMPARED = 100;
 const DAY = 86_400_000;
+/** Actions after which a request cannot be rejected. */
+const SETTLED_OTHERWISE = ['execution.approved', 'execution.cancelled', 'execution.expired'];
 
 export class BindingRejections {
   /** Maps proposed decisions to their ends, until their executions are known. @type {Map<string, string>} */
   #ends = new Map();
   /** The requests that wait for a decision, by its id. @type {Map<string, Proposal>} */
   #proposals = new Map();
-  /** The rejections, by the id of the decision, in order. @type {Map<string, Rejection>} */
+  /** Maps what requests have in common in any spelling to their rejections, in order. @type {Map<string, Rejection[]>} */
   #rejections = new Map();
   /** Times, in milliseconds, of rejections whose requests or decisions have been erased. @type {number[]} */
   #erasedTimes = [];
 
-  /** @param {ReadonlySet<unknown>} agentIds whose requests count */
+  /** @param {{ has(agentId: unknown): boolean }} agentIds whose requests count */
   constructor(agentIds) {
     this.agentIds = agentIds;
   }
@@ -40,10 +42,12 @@ export class BindingRejections {
       this.#ends.set(subjectId, state['expiresAt']);
     if (action === 'execution.approval_requested' && state) this.#propose(state);
     if (action === 'decision.rejected') this.#reject(subjectId, timestamp);
+    if (SETTLED_OTHERWISE.includes(action)) this.#proposals.delete(state?.['decisionId']);
     if (action !== 'execution.rejected' || !this.agentIds.has(state?.['agentId'] ?? audit.agentId)) return;
     // The decision is erased with its execution: if either is missing, nobody knows how long the rejection bound.
     const isKnown = this.#reject(state?.['decisionId'], timestamp);
     if (!isKnown) this.#erasedTimes.push(Date.parse(timestamp));
+    this.#proposals.delete(state?.['decisionId']);
   }
 
   /** @param {Json} execution that waits for a decision, which the same commit proposed */
@@ -63,11 +67,16 @@ export class BindingRejections {
    */
   #reject(decisionId, timestamp) {
     const proposal = this.#proposals.get(decisionId);
-    if (proposal !== undefined && !this.#rejections.has(decisionId)) {
-      const end = rejectionEnd({ expiresAt: proposal.expiresAt, resolvedAt: timestamp });
-      this.#rejections.set(decisionId, { proposal, end });
-    }
-    return proposal !== undefined;
+    if (proposal === undefined) return false;
+    const end = rejectionEnd({ expiresAt: proposal.expiresAt, resolvedAt: timestamp });
+    const key = likenessOf(proposal.request);
+    // None binds for longer than a day.
+    const others = (this.#rejections.get(key) ?? []).filter(
+      (other) => Date.parse(other.time) + DAY > Date.parse(timestamp),
+    );
+    if (others.every(({ proposal: { decisionId: otherId } }) => otherId !== decisionId))
+      this.#rejections.set(key, [...others, { proposal, end, time: timestamp }]);
+    return true;
   }
 
   /**
@@ -78,9 +87,9 @@ export class BindingRejections {
    */
   findExact(request, timestamp) {
     const hash = hashOfRequest(request);
-    const rejection = [...this.#rejections.values()].find(
-      ({ proposal, end }) => timestamp < end && proposal.hash === hash,
-    );
+    const rejection = this.#rejections
+      .get(likenessOf(request))
+      ?.find(({ proposal, end }) => timestamp < end && proposal.hash === hash);
     return rejection?.proposal.decisionId;
   }
 
@@ -93,9 +102,9 @@ export class BindingRejections {
    */
   findAnySpelling(request, timestamp) {
     const place = plainForm(withoutSlash(request['resourceId']));
-    const rejection = [...this.#rejections.values()]
-      .filter(({ proposal }) => isAlike(proposal.request, request))
-      .slice(-MAX_COMPARED)
+    const rejection = this.#rejections
+      .get(likenessOf(request))
+      ?.slice(-MAX_COMPARED)
       .find(
         ({ proposal, end }) =>
           timestamp < end &&
@@ -110,19 +119,17 @@ export class BindingRejections {
    * @param {string} timestamp
    */
   erasedAt(timestamp) {
-    return this.#erasedTimes.filter((time) => Date.parse(timestamp) < time + DAY).length;
+    this.#erasedTimes = this.#erasedTimes.filter((time) => Date.parse(timestamp) < time + DAY);
+    return this.#erasedTimes.length;
   }
 }
 
 /**
- * @param {Json} execution
+ * Returns what equal requests have in common, however their resources are spelled.
  * @param {Json} request
  */
-function isAlike(execution, request) {
-  return (
-    ['agentId', 'action', 'resourceType'].every((name) => execution[name] === request[name]) &&
-    execution['onBehalfOf']?.subject === request['onBehalfOf']?.subject
-  );
+function likenessOf({ agentId, action, resourceType, onBehalfOf }) {
+  return JSON.stringify([agentId, action, resourceType, onBehalfOf?.subject ?? null]);
 }
 
 /**

@@ -122,7 +122,7 @@ export function recomputeProposal(entry, history, report) {
 }
 
 /**
- * Checks a change that a token has proposed: every token acts as an agent, and none has `admin`.
+ * Checks a change of a token: every token acts as an agent, and none has `admin`.
  * @param {Json} decision
  * @param {string} sender
  * @param {History} history
@@ -217,7 +217,8 @@ export function expectMayDecide({ state, audit }, { verdict }, reviewers, histor
 export function recomputeMaking(entry, history, report) {
   const { state, audit, sequence, timestamp, subjectId } = entry;
   const before = history.stateBefore(history.entriesAbout('decision', subjectId), sequence);
-  if (before === undefined || state.change === undefined) return;
+  if (before === undefined) return undefined;
+  if (state.change === undefined) return report.differ('the decision is about no change');
   report.expect('the type', state.type, CHANGE);
   report.expect('the status before', before['status'], 'approved');
   report.expect('when it was made before', before['change']?.madeAt, undefined);
@@ -226,8 +227,10 @@ export function recomputeMaking(entry, history, report) {
   const until = Date.parse(String(before['resolvedAt'])) + milliseconds(String(before['executeWithin']));
   if (!(Date.parse(timestamp) < until))
     report.differ(`the change was made at ${timestamp}, and its approval of ${before['resolvedAt']} was good for less`);
-  report.say(`So the change was made, by the caller who had proposed it, with ${senderText(audit.actor)}.`);
-  expectMadeEntries(entry, history, report);
+  const sender = senderText(audit.actor);
+  if (audit.actor.type === 'token') expectTokens(state, sender, history, report);
+  report.say(`So the change was made, by the caller who had proposed it, with ${sender}.`);
+  return expectMadeEntries(entry, history, report);
 }
 
 /**

@@ -1,5 +1,6 @@
 import { hashOf } from '../canonical-json.mjs';
 import { variableMembers } from '../record-actions.mjs';
+import { ENDED } from './history.mjs';
 
 /**
  * Finds records whose entries disagree about members that never change: otherwise an entry could say that another thing
@@ -29,9 +30,20 @@ export class ConstantMembers {
     const hash = hashOf(members).slice(0, HASH_DIGITS);
     // An erasure takes some of them.
     const first = action === `${subjectType}.erased` ? undefined : this.#hashes.get(subjectId);
-    if (first === undefined) this.#hashes.set(subjectId, hash);
+    if (isAtEnd(subjectType, state)) this.#hashes.delete(subjectId);
+    else if (first === undefined) this.#hashes.set(subjectId, hash);
     return first === undefined || first === hash
       ? []
       : [`${subjectId} has other members than before, which never change`];
   }
+}
+
+/**
+ * True if nothing but an erasure follows.
+ * @param {string} kind
+ * @param {Json} state
+ */
+function isAtEnd(kind, { outcome, status, change }) {
+  if (kind === 'execution') return ENDED.includes(outcome);
+  return kind === 'grant' ? status !== 'active' : status !== 'proposed' && change === undefined;
 }

@@ -51,7 +51,7 @@ export function recomputeDelegation({ state, audit, subjectId, sequence, timesta
 /**
  * Finds what only the log shows of a new delegation: its `to` was no person, or suspended.
  * @param {Json} entry of the file, before it took place
- * @param {ReadonlyMap<string, Json>} agents that the file names, as they are
+ * @param {{ get(id: string): Json | undefined }} agents as they are
  * @returns {string[]} faults
  */
 export function delegateFaults({ audit, state }, agents) {

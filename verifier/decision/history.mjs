@@ -1,6 +1,8 @@
 import { isMaking } from './changes.mjs';
 
 export const AUTHORISING = ['execution.authorized', 'execution.resumed'];
+/** Outcomes after which an execution changes no more, except by an erasure. */
+export const ENDED = ['denied', 'rejected', 'expired', 'cancelled', 'executed', 'failed', 'interrupted'];
 
 /**
  * The entries of a decision file, by their subjects.
@@ -8,8 +10,11 @@ export const AUTHORISING = ['execution.authorized', 'execution.resumed'];
  * @typedef {import('./read-file.mjs').DecisionFile} DecisionFile
  * @typedef {import('./read-file.mjs').Json} Json
  * @typedef {import('../evaluation/evaluate.mjs').Policy} Policy
+ * @typedef {'entries' | 'madeEntries' | 'makingEntry' | 'approvedBody' | 'validSignatures' | 'entriesAbout' | 'isMade'} Contents
+ * @typedef {'rules' | 'forgottenMembers' | 'agent' | 'agentBefore' | 'earlier' | 'claim' | 'passkey' | 'stop' | 'stateBefore'} LookUps
+ * @typedef {Pick<FileHistory, Contents | LookUps>} History what a recomputation reads: of a file, or of a log
  */
-export class History {
+export class FileHistory {
   /** @type {Map<string, { policies: Policy[], defaultEffect: string, evaluation: number }>} */
   #rules = new Map();
   /** Maps kinds and ids to entries. @type {Map<string, Json[]>} */
@@ -25,19 +30,10 @@ export class History {
   #made;
   /** The ids of stops that have been looked up. @type {Set<string>} */
   #stops = new Set();
-  /**
-   * The agents that have been looked up, with revision and upper sequence.
-   * @type {{ id: string, revision: unknown, before: number }[]}
-   */
-  requestedAgents = [];
+  /** Members that earlier states lack here. @type {readonly string[]} */
+  forgottenMembers = [];
   /** The body of the change, where it follows from the entries. @type {Json | undefined} */
   approvedBody;
-  /**
-   * The passkeys that have been looked up, with reviewer and upper sequence.
-   * @type {{ id: string, reviewerId: string, before: number }[]}
-   */
-  requestedPasskeys = [];
-
   /**
    * @param {DecisionFile} file
    * @param {ReadonlySet<string>} validSignatures the signatures that the keys of their passkeys made
@@ -152,7 +148,6 @@ export class History {
     const agentEntry = this.entriesAbout('agent', id).findLast(
       (entry) => entry['sequence'] < before && entry['state']?.revision === revision,
     );
-    this.requestedAgents.push({ id, revision, before });
     if (agentEntry !== undefined) this.#requestedEntries.add(agentEntry);
     return agentEntry?.['state'];
   }
@@ -198,14 +193,12 @@ export class History {
    * Returns the entry that registered a passkey.
    * @param {string} id
    * @param {number} before
-   * @param {string} reviewerId who signed with it
    * @returns {Json | undefined}
    */
-  passkey(id, before, reviewerId) {
+  passkey(id, before) {
     const passkeyEntry = this.entriesAbout('passkey', id).find(
       (entry) => entry['action'] === 'passkey.registered' && entry['sequence'] < before,
     );
-    this.requestedPasskeys.push({ id, reviewerId, before });
     if (passkeyEntry !== undefined) this.#requestedEntries.add(passkeyEntry);
     return passkeyEntry;
   }
@@ -250,7 +243,11 @@ export class History {
  * @param {Json} details
  * @returns {string[][]} each a kind and an id
  */
-function referencesIn(kind, { decisionId, executionId, grantId, instead, reviews = [] }, { earlier = [], repeats }) {
+export function referencesIn(
+  kind,
+  { decisionId, executionId, grantId, instead, reviews = [] },
+  { earlier = [], repeats },
+) {
   const references = {
     execution: [
       ['decision', decisionId],
@@ -272,6 +269,6 @@ function referencesIn(kind, { decisionId, executionId, grantId, instead, reviews
  * @param {string} type
  * @param {string | null} id
  */
-function subjectKey(type, id) {
+export function subjectKey(type, id) {
   return `${type} ${id}`;
 }

@@ -1,25 +1,15 @@
 import { canonicalJson } from '../canonical-json.mjs';
 import { isErased } from '../entry-check.mjs';
 import { entityIn } from '../evaluation/resources.mjs';
-import { isStopping } from '../evaluation/stops.mjs';
 import { ACCESS_DENIED } from '../record-actions.mjs';
 import { BindingRejections } from './binding-rejections.mjs';
-import { ChangeLog } from './change-log.mjs';
+import { isEmergencyProposal } from './changes.mjs';
 import { AUTHORISING } from './history.mjs';
-import { ConstantMembers } from './constant-members.mjs';
-import { ExecutionLog } from './execution-log.mjs';
 import { claimsIn, earlierIn, isClaimOf, isEarlier, isInTime, isTooMuchClaimed, reachText } from './facts.mjs';
-import { delegateFaults } from './delegations.mjs';
 import { LimitedExecutions } from './limited-executions.mjs';
 import { equalRequestGaps, limitUsesIn, mayCount } from './limit-window.mjs';
 import { withAnyForm } from './malformed.mjs';
-import { OpenRequests } from './open-requests.mjs';
-import { PasskeyRegistry } from './passkey-registry.mjs';
-import { asAgent } from './reviewer.mjs';
-import { personOf } from './acts.mjs';
-import { KeyRegistry } from './key-registry.mjs';
-import { NewestEvaluation } from './newest-evaluation.mjs';
-import { senderFaults } from './senders.mjs';
+import { OpenEmergencies } from './open-emergencies.mjs';
 import { UnknownOutcomes } from './unknown-outcomes.mjs';
 
 /**
@@ -28,7 +18,7 @@ import { UnknownOutcomes } from './unknown-outcomes.mjs';
  *
  * @typedef {import('./read-file.mjs').Json} Json
  * @typedef {import('./read-file.mjs').DecisionFile} DecisionFile
- * @typedef {import('./history.mjs').History} History
+ * @typedef {import('./history.mjs').FileHistory} History
  * @typedef {import('./report.mjs').Difference} Difference
  */
 export class LogCheck {
@@ -51,10 +41,12 @@ export class LogCheck {
   erasedRejections = 0;
   /** Erased executions that a limit of the file may count; only their erasures state what they used. */
   erasedLimitUses = 0;
+  /** Erased decisions before the emergency that the file is about. */
+  erasedEmergencies = 0;
+  /** True once a grant of the file was made. */
+  #hasGrant = false;
   /** Erased grants of the agents; the log no longer shows which decision gave each. */
   erasedGrants = 0;
-  /** Policies in force so far. @type {Set<string>} */
-  #inForce = new Set();
   /**
    * The entries so far that authorized something in the runs, or for the agents where policies look back.
    * @type {Json[]}
@@ -68,29 +60,13 @@ export class LogCheck {
   #entityIds = new Set();
   /** The entities that have claims which neither the log nor the file shows any more. @type {Set<string>} */
   #erasedOf = new Set();
-  /** Stops that are active so far. @type {Map<string, Json>} */
-  #stops = new Map();
-  #passkeys = new PasskeyRegistry();
-  /** The last state of each agent that the decision names. @type {Map<string, Json>} */
-  #agents = new Map();
-  /**
-   * The grants on which the decision rests, each with what was used of it so far.
-   * @type {Map<string, { uses: number | null, used: number }>}
-   */
-  #grants = new Map();
-  /** The ids of agents that are suspended. @type {Set<string>} */
-  #suspendedIds = new Set();
   /** @type {BindingRejections} */
   #rejections;
-  /** @type {ChangeLog} */
-  #changes;
+  #emergencies = new OpenEmergencies();
   /** @type {LimitedExecutions} */
   #limitedExecutions;
   /** @type {UnknownOutcomes} */
   #unknownOutcomes;
-  #keys = new KeyRegistry();
-  /** Checks of every record of the log, whether or not it is in the file. */
-  #allRecords;
 
   /**
    * @param {DecisionFile} file
@@ -102,9 +78,6 @@ export class LogCheck {
     this.size = size;
     this.differing = differing;
     this.history = history;
-    this.#changes = new ChangeLog(history);
-    const evaluation = new NewestEvaluation(file.rules);
-    this.#allRecords = [new ConstantMembers(), new ExecutionLog(), new OpenRequests(), evaluation];
     const states = (/** @type {string} */ kind) =>
       file.entries.flatMap(({ subjectType, state }) => (subjectType === kind && state !== null ? [state] : []));
     const executions = states('execution');
@@ -123,16 +96,6 @@ export class LogCheck {
       /** @type {any} */ (this.policies),
     );
     this.looksBack = file.policies.some(({ conditions = [] }) => conditions.some(({ within }) => Boolean(within)));
-    this.rules = new Map(file.rules.map((rules) => [rules.hash, rules]));
-    this.requestedAgents = history.requestedAgents;
-    this.passkeys = history.requestedPasskeys;
-    this.names = new Set([
-      ...this.requestedAgents.map(({ id }) => id),
-      ...states('decision').map(({ proposedBy }) => proposedBy),
-      ...states('delegation').flatMap(({ agentId, to }) => [agentId, to]),
-      ...file.entries.filter((entry) => !isErased(entry)).map(personOf),
-      ...history.madeEntries.map(({ subjectId }) => subjectId),
-    ]);
   }
 
   /** @param {Json} entry the next one of the log */
@@ -149,13 +112,9 @@ export class LogCheck {
     const own = this.entries.get(sequence);
     // A refused caller is no record of the file.
     if (action === ACCESS_DENIED && own === undefined) return;
-    // Contents that were erased since are still in the file.
-    const state = isErased(entry) ? own?.['state'] : entry['state'];
+    const { state } = this.withContents(entry);
     if (own !== undefined && own['hash'] !== hash) this.#differ(sequence, 'the log has another entry here');
     if (own !== undefined && !isErased(own)) this.#expectNewest(own);
-    const otherFaults = own === undefined ? this.#changes.faultsOfOther(entry, sequence <= this.size) : [];
-    const faults = this.#allRecords.flatMap((check) => check.faults(entry, state));
-    for (const fault of [...otherFaults, ...faults]) this.#differ(sequence, fault);
     if (
       own === undefined &&
       this.history.isReached(entry) &&
@@ -164,9 +123,6 @@ export class LogCheck {
       if (sequence <= this.size) this.#differ(sequence, `the file lacks this entry, ${action}`);
       else this.later.push({ sequence, action });
     }
-    if (subjectType === 'agent' && this.names.has(subjectId) && state) this.#agents.set(subjectId, state);
-    if (subjectType === 'agent' && state?.status === 'suspended') this.#suspendedIds.add(subjectId);
-    else if (subjectType === 'agent') this.#suspendedIds.delete(subjectId);
     if (AUTHORISING.includes(action) && state && this.#mayBeEarlier(state))
       this.#authorizations.push({
         subjectId,
@@ -183,14 +139,10 @@ export class LogCheck {
     if (action === 'claim.removed') this.#claims.delete(subjectId);
     if (action === 'entity.created' && this.targets.has(subjectId)) this.#entityIds.add(subjectId);
     if (action === 'entity.deleted') this.#forgetEntity(subjectId);
-    if (subjectType === 'passkey') this.#passkeys.add(action, subjectId, state);
     if (subjectType === 'policy' && state) this.#notePolicy(sequence, state);
-    if (subjectType === 'stop' && state?.status === 'active') this.#stops.set(subjectId, state);
-    else if (subjectType === 'stop') this.#stops.delete(subjectId);
-    this.#keys.add(entry, state);
     this.#rejections.add(entry, state);
     this.#unknownOutcomes.add(entry, state);
-    this.#changes.add(entry, state);
+    this.#emergencies.add(entry, state);
     if (AUTHORISING.includes(action) && !state && this.limitUses.some((use) => mayCount(use, entry)))
       this.erasedLimitUses += 1;
     if (AUTHORISING.includes(action) && state) {
@@ -201,8 +153,18 @@ export class LogCheck {
     } else this.#limitedExecutions.note(entry, state);
     if (action === 'grant.created' && !state && this.hasGrants && this.agentIds.has(entry['audit'].agentId))
       this.erasedGrants += 1;
-    if (subjectType === 'grant' && state) this.#noteGrant(entry, state);
-    if (action === 'execution.authorized') this.#noteUse(sequence, state);
+    if (action === 'grant.created' && this.history.entriesAbout('grant', subjectId).length > 0) this.#hasGrant = true;
+    if (action === 'execution.authorized' && !state && this.#hasGrant) this.erasedUses += 1;
+  }
+
+  /**
+   * Returns an entry with its contents, which the file still has if they were erased since.
+   * @param {Json} entry of the log
+   * @returns {Json}
+   */
+  withContents(entry) {
+    const own = isErased(entry) ? this.entries.get(entry['sequence']) : undefined;
+    return own !== undefined && own['hash'] === entry['hash'] ? own : entry;
   }
 
   /** Executions for which only their own entries state the facts of conditions of policies with limits of the file. */
@@ -215,11 +177,6 @@ export class LogCheck {
     return this.#unknownOutcomes.erased;
   }
 
-  /** Erased decisions that may have been about open emergencies. */
-  get erasedEmergencies() {
-    return this.#changes.erasedEmergencies;
-  }
-
   /**
    * Forgets the claims of an entity that was deleted. The loss of contents alone deletes nothing.
    * @param {string} entityId
@@ -229,110 +186,23 @@ export class LogCheck {
     for (const [id, claim] of this.#claims) if (claim['entityId'] === entityId) this.#claims.delete(id);
   }
 
-  /**
-   * Notes a grant of the file, and checks that one that is recorded as used up has been used.
-   * @param {Json} entry
-   * @param {Json} state
-   */
-  #noteGrant({ sequence, action, subjectId }, { uses }) {
-    const grant = this.#grants.get(subjectId);
-    if (action === 'grant.created') {
-      if (this.history.entriesAbout('grant', subjectId).length > 0) this.#grants.set(subjectId, { uses, used: 0 });
-    } else if (action === 'grant.used_up' && grant !== undefined && grant.used !== uses && this.erasedUses === 0)
-      this.#differ(sequence, `the grant ${subjectId} was used ${grant.used} times, of ${uses}`);
-  }
-
-  /**
-   * @param {number} sequence
-   * @param {Json | null | undefined} execution nothing if it was erased
-   */
-  #noteUse(sequence, execution) {
-    if (!execution && this.#grants.size > 0) this.erasedUses += 1;
-    const grant = this.#grants.get(execution?.['grantId']);
-    if (grant === undefined) return;
-    if (grant.uses !== null && grant.used >= grant.uses)
-      this.#differ(
-        sequence,
-        `the grant ${execution?.['grantId']} was used ${grant.used} times before, of ${grant.uses}`,
-      );
-    grant.used += 1;
-  }
-
   /** @param {Json} entry of the file, before it took place */
   #expectNewest(entry) {
     const { sequence, timestamp, audit, state } = entry;
-    const log = { keys: this.#keys, inForce: this.#inForce, agents: this.#agents };
-    for (const fault of [...this.#changes.faultsBefore(entry, log), ...this.#unknownOutcomes.faultsBefore(entry)])
-      this.#differ(sequence, fault);
-    for (const { id, revision } of this.requestedAgents.filter(({ before }) => before === sequence)) {
-      const newest = this.#agents.get(id)?.['revision'];
-      if (newest !== revision)
-        this.#differ(sequence, `the agent ${id} was at revision ${newest}, not ${String(revision)}`);
-    }
-    for (const { id, reviewerId } of this.passkeys.filter(({ before }) => before === sequence)) {
-      const fault = this.#passkeys.faultOf(id, reviewerId);
-      if (fault !== undefined) this.#differ(sequence, fault);
-    }
-    const rules = this.rules.get(audit.details.rules);
-    if (rules !== undefined && canonicalJson([...rules.policies].sort()) !== canonicalJson([...this.#inForce].sort()))
-      this.#differ(
-        sequence,
-        `other policies were in force: the log has ${this.#inForce.size}, the file ${rules.policies.length}`,
-      );
-    this.#expectNotStopped({ sequence, audit, state });
-    this.#expectNotRejected({ sequence, audit, state, timestamp });
-    const before = {
-      keys: this.#keys,
-      agents: this.#agents,
-      suspendedIds: this.#suspendedIds,
-      history: this.history,
-    };
-    for (const fault of [...senderFaults(entry, before), ...delegateFaults(entry, this.#agents)])
-      this.#differ(sequence, fault);
+    if (entry === this.history.makingEntry && isEmergencyProposal(entry))
+      this.erasedEmergencies = this.#emergencies.erased;
+    // This notes what was erased, and may have counted.
+    this.#unknownOutcomes.faultsBefore(entry);
+    const isGranted = audit.action === 'execution.authorized' && state.grantId !== undefined;
+    if (isGranted || audit.action === 'execution.approval_requested')
+      this.erasedRejections = Math.max(this.erasedRejections, this.#rejections.erasedAt(timestamp));
     // An entry whose facts differ already may name any number of them, so they are not compared one by one.
     if (!this.differing.has(sequence)) this.#expectAllFacts({ sequence, timestamp, audit, state });
-    const proposer = this.#agents.get(state?.proposedBy);
-    const isApproved = audit.details.verdict === 'approve' && audit.action !== 'decision.approval_denied';
-    if (isApproved && proposer?.['status'] === 'suspended')
-      this.#differ(sequence, 'it was approved while the agent that requested it was suspended');
-    // A rejection gives a grant, too, for other parameters: only if the reviewer could have approved.
-    if (audit.action === 'grant.created' && this.#agents.get(state?.agentId)?.['status'] === 'suspended')
-      this.#differ(sequence, 'the grant was made while the agent that requested it was suspended');
   }
 
   /** @param {Json} state of an execution */
   #mayBeEarlier(state) {
     return this.runs.has(state['run']) || (this.looksBack && this.agentIds.has(state['agentId']));
-  }
-
-  /** @param {Json} entry of the file, before it took place */
-  #expectNotStopped({ sequence, audit, state }) {
-    const agent = this.#agents.get(state?.agentId);
-    if (agent === undefined || audit.details.agentRevision === undefined) return;
-    const coveringStops = [...this.#stops.values()].filter((stop) => isStopping(stop, asAgent(agent), state.action));
-    const isRefused = ['stopped', 'agent_suspended'].includes(audit.reason);
-    if (coveringStops.length > 0 && !isRefused)
-      this.#differ(sequence, `the stop ${coveringStops[0]?.['id']} covered it, and it was not refused`);
-    if (audit.details.stopId !== undefined && !this.#stops.has(audit.details.stopId))
-      this.#differ(sequence, `the stop ${audit.details.stopId} was not active`);
-  }
-
-  /**
-   * Checks that a rejected action was neither requested again nor granted while the rejection held, whoever has to
-   * approve it by then.
-   * @param {Json} entry of the file, before it took place
-   */
-  #expectNotRejected({ sequence, audit, state, timestamp }) {
-    const isGranted = audit.action === 'execution.authorized' && state.grantId !== undefined;
-    if (!isGranted && audit.action !== 'execution.approval_requested') return;
-    const grant = isGranted ? this.history.entriesAbout('grant', state.grantId)[0]?.['state'] : undefined;
-    const isWide = grant !== undefined && (grant['resources'] !== null || grant['parametersHash'] === null);
-    const exact = this.#rejections.findExact(state, timestamp);
-    const otherSpelling = isWide ? this.#rejections.findAnySpelling(state, timestamp) : undefined;
-    if (exact !== undefined) this.#differ(sequence, `the rejection of the same action by ${exact} held`);
-    else if (otherSpelling !== undefined)
-      this.#differ(sequence, `the rejection by ${otherSpelling} held, which keeps out every spelling of the resource`);
-    this.erasedRejections = Math.max(this.erasedRejections, this.#rejections.erasedAt(timestamp));
   }
 
   /** @param {Json} entry of the file, before it took place */
@@ -379,10 +249,8 @@ export class LogCheck {
    * @param {number} sequence
    * @param {Json} state
    */
-  #notePolicy(sequence, { status, warnings: _warnings, createdAt: _createdAt, ...content }) {
+  #notePolicy(sequence, { status: _status, warnings: _warnings, createdAt: _createdAt, ...content }) {
     const { id } = content;
-    if (status === 'active') this.#inForce.add(id);
-    else this.#inForce.delete(id);
     const own = this.policies.get(id);
     if (own !== undefined && canonicalJson(own) !== canonicalJson(content))
       this.#differ(sequence, `the policy ${id} has another content in the file`);

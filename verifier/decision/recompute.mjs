@@ -6,7 +6,7 @@ import { recomputeRequest } from './requests.mjs';
 import { attestedIn } from './attested.mjs';
 import { expectAuditForm } from './audit-form.mjs';
 import { outcomeOfChange, recomputeMade, recomputeMaking } from './changes.mjs';
-import { History } from './history.mjs';
+import { FileHistory } from './history.mjs';
 import { withAnyForm } from './malformed.mjs';
 import { OpenRequests } from './open-requests.mjs';
 import { EVALUATIONS } from './read-file.mjs';
@@ -22,6 +22,7 @@ import { recomputeStanding } from './standing-approvals.mjs';
  * Recomputes the decisions that a file records, entry by entry. Its seals must have been checked.
  *
  * @typedef {import('./read-file.mjs').Json} Json
+ * @typedef {import('./history.mjs').History} History
  * @typedef {(entry: Json, history: History, report: Report) => void} Recompute
  */
 
@@ -39,10 +40,10 @@ const BY_ACTION = new Map([
 /**
  * @param {import('./read-file.mjs').DecisionFile} file
  * @param {ReadonlySet<string>} validSignatures the signatures that the keys of their passkeys made
- * @returns {{ outcome: string, report: Report, history: History }}
+ * @returns {{ outcome: string, report: Report, history: FileHistory }}
  */
 export function recompute(file, validSignatures) {
-  const [history, report] = [new History(file, validSignatures), new Report()];
+  const [history, report] = [new FileHistory(file, validSignatures), new Report()];
   if (history.ofSubject.length === 0)
     report.differ(`the file has no entry of ${file.executionId ?? file.decisionId}, which it is about`);
   if (history.changeId !== null && history.ofSubject.some(({ state }) => state.change === undefined))
@@ -77,7 +78,7 @@ function recomputeMadeChange(entry, history, report) {
 
 /**
  * @param {Json} entry
- * @param {History} history
+ * @param {FileHistory} history
  * @param {Report} report
  */
 function recomputeEntry(entry, history, report) {
@@ -90,6 +91,16 @@ function recomputeEntry(entry, history, report) {
   if (entry['subjectType'] === 'agent') expectName(entry, report);
   if (!history.isReached(entry) || isErased(entry)) return;
   report.begin(entry, history.isOwn(entry));
+  recomputeRecord(entry, history, report);
+}
+
+/**
+ * Recomputes an entry about an execution, a decision, a grant or a delegation from the entries before it.
+ * @param {Json} entry
+ * @param {History} history
+ * @param {Report} report
+ */
+export function recomputeRecord(entry, history, report) {
   const { action } = entry['audit'];
   const recomputeOne = BY_ACTION.get(action);
   if (recomputeOne === undefined) report.differ(`${action} is not known to this verifier`);
@@ -108,7 +119,7 @@ function with_(recomputeOne) {
  * @param {History} history
  * @param {Report} report
  */
-function expectKnown(entry, history, report) {
+export function expectKnown(entry, history, report) {
   const { sequence, subjectType, state } = entry;
   const form = formOf(subjectType);
   if (state === null || (history.isMade(entry) && form === undefined)) return;
@@ -137,7 +148,7 @@ function expectUnchanged(entry, history, report) {
     report.lack(`the file has no entry that began this ${subjectType}, ${subjectId}`);
     return false;
   }
-  const mayChange = changeableMembers(entry);
+  const mayChange = [...changeableMembers(entry), ...history.forgottenMembers];
   for (const name of new Set([...Object.keys(before), ...Object.keys(state)])) {
     if (!mayChange.includes(name))
       report.expect(`${name}, which this entry does not change,`, state[name], before[name], sequence);
@@ -149,7 +160,7 @@ function expectUnchanged(entry, history, report) {
  * Checks the members that no action changes against the entry before, which need not be the last one: a file has not
  * all entries of an agent.
  * @param {Json} entry
- * @param {History} history
+ * @param {FileHistory} history
  * @param {Report} report
  */
 function expectConstant({ sequence, subjectType, subjectId, state }, history, report) {

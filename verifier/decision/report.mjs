@@ -72,7 +72,8 @@ export class Report {
    * @returns {boolean} whether they are equal
    */
   expect(label, recorded, computed, sequence) {
-    const isEqual = canonicalJson(recorded ?? null) === canonicalJson(computed ?? null);
+    const isEqual =
+      Object.is(recorded, computed) || canonicalJson(recorded ?? null) === canonicalJson(computed ?? null);
     if (!isEqual)
       this.differ(`${label} is recorded as ${short(recorded)}, and computed as ${short(computed)}`, sequence);
     return isEqual;

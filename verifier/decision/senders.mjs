@@ -11,9 +11,9 @@ import { asAgent } from './reviewer.mjs';
  * @typedef {import('./key-registry.mjs').Key} Key
  * @typedef {object} LogBefore the log before an entry
  * @property {import('./key-registry.mjs').KeyRegistry} keys
- * @property {ReadonlyMap<string, Json>} agents that the file names, as they are
- * @property {ReadonlySet<string>} suspendedIds the ids of all agents that are suspended
- * @property {import('./history.mjs').History} history of the file
+ * @property {{ get(id: string): Json | undefined }} agents as they are
+ * @property {{ has(id: string): boolean }} suspendedIds the ids of all agents that are suspended
+ * @property {import('./history.mjs').History} history
  */
 
 /** Types of callers that may be bound to a person. */
@@ -103,7 +103,7 @@ function isBoundRight({ agentId: bound, scopes }, id, act, agentId) {
  * @param {string} who
  * @param {Key} key
  * @param {Json | undefined} onBehalfOf
- * @param {ReadonlyMap<string, Json>} agents
+ * @param {LogBefore['agents']} agents
  * @returns {string[]}
  */
 function principalFaults(who, { principals }, onBehalfOf, agents) {

@@ -59,6 +59,7 @@ function decisionProposed({ entry, history, report }) {
   const { subjectId, state, sequence } = entry;
   report.expect('the status', [state.status, state.reviews, state.resolvedAt], ['proposed', [], null]);
   if (state.change !== undefined) return recomputeProposal(entry, history, report);
+  if (state.executionId === undefined) return report.say(`The decision ${subjectId} was proposed.`);
   report.say(`The decision ${subjectId} was proposed in the same commit.`);
   const [request] = history.entriesAbout('execution', state.executionId ?? null);
   if (request === undefined)

@@ -62,7 +62,7 @@ export function recomputeSignature({ state, sequence }, review, history, report)
   const { approverId, verdict, signature } = review;
   if (verdict !== 'approve' || Object.keys(signature).sort().join() !== MEMBERS.join())
     return report.differ('the review has a signature that this verifier does not know');
-  const registration = history.passkey(signature.passkeyId, sequence, approverId);
+  const registration = history.passkey(signature.passkeyId, sequence);
   if (registration === undefined)
     return report.lack(`the file has no entry that registered the passkey ${signature.passkeyId} before`);
   const { state: passkey, audit, timestamp } = registration;

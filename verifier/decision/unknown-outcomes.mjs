@@ -18,7 +18,7 @@ export class UnknownOutcomes {
   /** Executions that were erased and may have had an unknown outcome when a gateway’s request came. */
   erased = 0;
 
-  /** @param {ReadonlySet<string>} agentIds the agents of the file */
+  /** @param {{ has(agentId: string): boolean }} agentIds of the agents whose requests count */
   constructor(agentIds) {
     this.agentIds = agentIds;
   }
@@ -48,7 +48,8 @@ export class UnknownOutcomes {
     const isLate = audit.outcome === 'denied' && LATE_REASONS.includes(audit.reason);
     if (!AGREEING.includes(audit.action) && !isLate) return [];
     const isInTime = (/** @type {string} */ time) => Date.parse(timestamp) - Date.parse(time) < REFUSED_FOR;
-    this.erased = Math.max(this.erased, this.#erasedTimes.filter(isInTime).length);
+    this.#erasedTimes = this.#erasedTimes.filter(isInTime);
+    this.erased = Math.max(this.erased, this.#erasedTimes.length);
     const executions = [...(this.#unknown.get(hashOfRequest(state)) ?? [])];
     const newest = executions
       .map(([, time]) => time)

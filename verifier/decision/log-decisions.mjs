@@ -1,0 +1,293 @@
+import { isErased } from '../entry-check.mjs';
+import { isStopping } from '../evaluation/stops.mjs';
+import { ZONES } from '../evaluation/zone-data.mjs';
+import { ACCESS_DENIED, RECORD_ACTIONS } from '../record-actions.mjs';
+import { expectAuditForm } from './audit-form.mjs';
+import { BindingRejections } from './binding-rejections.mjs';
+import { changeFaults } from './change-log.mjs';
+import { recomputeMade } from './changes.mjs';
+import { ConstantMembers } from './constant-members.mjs';
+import { delegateFaults } from './delegations.mjs';
+import { ExecutionLog } from './execution-log.mjs';
+import { GrantUses } from './grant-uses.mjs';
+import { KeyRegistry } from './key-registry.mjs';
+import { LogHistory } from './log-history.mjs';
+import { withAnyForm } from './malformed.mjs';
+import { OpenEmergencies } from './open-emergencies.mjs';
+import { OpenRequests } from './open-requests.mjs';
+import { PasskeyRegistry } from './passkey-registry.mjs';
+import { expectKnown, recomputeRecord } from './recompute.mjs';
+import { Report } from './report.mjs';
+import { asAgent } from './reviewer.mjs';
+import { senderFaults } from './senders.mjs';
+import { UnknownOutcomes } from './unknown-outcomes.mjs';
+
+/**
+ * Recomputes every execution, decision, grant and delegation of a log, as those of a decision file are, and what only a
+ * log shows: that nothing in force is left out. Of a log nothing is missing but what was erased, and what rests on that.
+ *
+ * @typedef {import('./read-file.mjs').Json} Json
+ * @typedef {import('./report.mjs').Difference} Difference
+ */
+
+/** Every agent. */
+const ALL = { has: () => true };
+const RECOMPUTED = ['execution', 'decision', 'grant', 'delegation'];
+const STOPPED = ['stopped', 'agent_suspended'];
+
+export class LogDecisions {
+  #history = new LogHistory();
+  #keys = new KeyRegistry();
+  #passkeys = new PasskeyRegistry();
+  #rejections = new BindingRejections(ALL);
+  #unknownOutcomes = new UnknownOutcomes(ALL);
+  #emergencies = new OpenEmergencies();
+  /** Checks of records that also know what is left of erased ones. */
+  #allRecords = [new ConstantMembers(), new ExecutionLog(), new OpenRequests(), new GrantUses()];
+  /** Active stops, by id. @type {Map<string, Json>} */
+  #stops = new Map();
+  /** The entries of the last time. @type {Json[]} */
+  #entries = [];
+  /** Entries that could not be recomputed, as contents on which they rest were erased. */
+  #lost = 0;
+  /** Entries that could not be recomputed, as other time zones decided than this verifier has. */
+  #foreign = 0;
+
+  /**
+   * @param {Json} entry the next one of the log
+   * @returns {Promise<Difference[]>} of the entries before, once all of their time are known
+   */
+  async add(entry) {
+    // A refused caller is no record, whatever the entry is filed under.
+    if (entry['action'] === ACCESS_DENIED) return [];
+    const isSameTime = this.#entries[0]?.['timestamp'] === entry['timestamp'];
+    const differences = isSameTime ? [] : await this.end();
+    this.#entries.push(entry);
+    return differences;
+  }
+
+  /** @returns {Promise<Difference[]>} of the last entries */
+  async end() {
+    const entries = this.#entries;
+    this.#entries = [];
+    await this.#history.begin(entries);
+    const differences = entries.flatMap((entry) => this.#differencesOf(entry));
+    this.#history.end();
+    return differences;
+  }
+
+  /** What could not be recomputed, and why. */
+  get notes() {
+    return [
+      ...(this.#lost === 0
+        ? []
+        : [`${this.#lost} entries rest on erased contents: what they decided cannot be checked.`]),
+      ...(this.#foreign === 0
+        ? []
+        : [`${this.#foreign} entries were decided by another version of the time zones: they were not recomputed.`]),
+    ];
+  }
+
+  /**
+   * @param {Json} entry
+   * @returns {Difference[]}
+   */
+  #differencesOf(entry) {
+    const report = new Report();
+    report.begin(entry, true);
+    withAnyForm(
+      () => {
+        this.#history.turnTo(entry);
+        this.#recompute(entry, report);
+        this.#note(entry, report);
+      },
+      (fault) => report.differ(fault, entry['sequence']),
+    );
+    return [...report.differences, ...report.gaps];
+  }
+
+  /**
+   * @param {Json} entry
+   * @param {Report} report
+   */
+  #recompute(entry, report) {
+    const history = this.#history;
+    if (history.isMade(entry)) {
+      this.#keepRules(entry, report);
+      recomputeMade(entry, history, report);
+    }
+    if (isErased(entry) || entry['v'] === 1 || isOfModule(entry)) return;
+    if (isRecomputed(entry) || !isByService(entry)) expectAuditForm(entry, history, report);
+    if (history.restsOnLost(entry)) {
+      this.#lost += 1;
+      return;
+    }
+    for (const fault of this.#callerFaults(entry)) report.differ(fault);
+    if (!isRecomputed(entry)) return;
+    expectKnown(entry, history, report);
+    const { zones, rules } = entry['audit'].details;
+    if (zones !== undefined && zones !== ZONES.version) {
+      this.#foreign += 1;
+      return;
+    }
+    if (rules !== undefined) for (const fault of history.ruleSets.faultsOf(rules)) report.differ(fault);
+    this.#keepRules(entry, report);
+    recomputeRecord(entry, history, report);
+    for (const fault of [
+      ...(entry['state'].change === undefined ? [] : changeFaults(entry, this.#before(entry))),
+      ...this.#omissionFaults(entry),
+    ])
+      report.differ(fault);
+  }
+
+  /**
+   * Notes what the next entries may rest on.
+   * @param {Json} entry
+   * @param {Report} report
+   */
+  #note(entry, report) {
+    const { action, subjectType, subjectId, state } = entry;
+    this.#history.note(entry);
+    this.#keys.add(entry, state);
+    this.#rejections.add(entry, state);
+    this.#unknownOutcomes.add(entry, state);
+    if (subjectType === 'passkey') this.#passkeys.add(action, subjectId, state);
+    if (subjectType === 'stop' && state?.status === 'active') this.#stops.set(subjectId, state);
+    else if (subjectType === 'stop') this.#stops.delete(subjectId);
+    this.#emergencies.add(entry, state);
+    for (const check of this.#allRecords) for (const fault of check.faults(entry, state)) report.differ(fault);
+  }
+
+  /**
+   * Finds callers who could not do what the entry says.
+   * @param {Json} entry
+   * @returns {string[]}
+   */
+  #callerFaults(entry) {
+    const { audit, state } = entry;
+    const before = this.#before(entry);
+    const isSuspended = (/** @type {string} */ id) => before.agents.get(id)?.['status'] === 'suspended';
+    const isApproved = audit.details.verdict === 'approve' && audit.action !== 'decision.approval_denied';
+    return [
+      ...senderFaults(entry, { ...before, suspendedIds: { has: isSuspended } }),
+      ...delegateFaults(entry, before.agents),
+      ...(isApproved && isSuspended(state?.proposedBy)
+        ? ['it was approved while the agent that requested it was suspended']
+        : []),
+      // A rejection gives a grant, too, for other parameters: only if the reviewer could have approved.
+      ...(audit.action === 'grant.created' && isSuspended(state.agentId)
+        ? ['the grant was made while the agent that requested it was suspended']
+        : []),
+      ...this.#signerFaults(entry),
+    ];
+  }
+
+  /**
+   * Returns the log before an entry.
+   * @param {Json} entry
+   */
+  #before({ sequence }) {
+    const history = this.#history;
+    const agents = { get: (/** @type {string} */ id) => history.agentBefore(id, sequence) };
+    return { keys: this.#keys, agents, emergencies: this.#emergencies, history };
+  }
+
+  /**
+   * Finds a passkey that could not sign for the reviewer.
+   * @param {Json} entry
+   * @returns {string[]}
+   */
+  #signerFaults({ action, state }) {
+    const isReview = ['decision.reviewed', 'decision.approved', 'decision.rejected'].includes(action);
+    const { signature, approverId } = (isReview ? state.reviews.at(-1) : undefined) ?? {};
+    return signature === undefined ? [] : [this.#passkeys.faultOf(signature.passkeyId, approverId) ?? []].flat();
+  }
+
+  /**
+   * Finds what was in force and is left out: a stop, a rejection, or an unknown outcome.
+   * @param {Json} entry
+   * @returns {string[]}
+   */
+  #omissionFaults(entry) {
+    return [...this.#stopFaults(entry), ...this.#rejectionFaults(entry), ...this.#unknownOutcomes.faultsBefore(entry)];
+  }
+
+  /**
+   * @param {Json} entry
+   * @returns {string[]}
+   */
+  #stopFaults({ sequence, audit, state }) {
+    const { agentRevision, stopId } = audit.details;
+    const agent = this.#history.agentBefore(state.agentId, sequence);
+    if (agentRevision === undefined || agent === undefined) return [];
+    const stop = [...this.#stops.values()].find((one) =>
+      isStopping(one, asAgent(/** @type {any} */ (agent)), state.action),
+    );
+    return [
+      ...(stop !== undefined && !STOPPED.includes(audit.reason)
+        ? [`the stop ${stop['id']} covered it, and it was not refused`]
+        : []),
+      ...(stopId !== undefined && !this.#stops.has(stopId) ? [`the stop ${stopId} was not active`] : []),
+    ];
+  }
+
+  /**
+   * Finds a rejected action that was requested again or granted while the rejection held, whoever has to approve it by
+   * then.
+   * @param {Json} entry
+   * @returns {string[]}
+   */
+  #rejectionFaults({ timestamp, audit, state }) {
+    const isGranted = audit.action === 'execution.authorized' && state.grantId !== undefined;
+    if (!isGranted && audit.action !== 'execution.approval_requested') return [];
+    const grant = isGranted ? this.#history.entriesAbout('grant', state.grantId)[0]?.['state'] : undefined;
+    const isWide = grant !== undefined && (grant['resources'] !== null || grant['parametersHash'] === null);
+    const exact = this.#rejections.findExact(state, timestamp);
+    if (exact !== undefined) return [`the rejection of the same action by ${exact} held`];
+    const otherSpelling = isWide ? this.#rejections.findAnySpelling(state, timestamp) : undefined;
+    return otherSpelling === undefined
+      ? []
+      : [`the rejection by ${otherSpelling} held, which keeps out every spelling of the resource`];
+  }
+
+  /**
+   * Keeps the rules that a change names, as they were when it was proposed, and before its first entry.
+   * @param {Json} entry
+   * @param {Report} report
+   */
+  #keepRules(entry, report) {
+    const { makingEntry, madeEntries, ruleSets } = this.#history;
+    const isFirst = entry === (madeEntries[0] ?? makingEntry);
+    const isProposal = entry['action'] === 'decision.proposed' && makingEntry === undefined;
+    const decision = isFirst ? makingEntry?.['state'] : isProposal ? entry['state'] : undefined;
+    const hash = decision?.change?.rules;
+    if (hash === undefined) return;
+    if (ruleSets.inForce(hash) === undefined)
+      report.differ(`other policies were in force than the change names: the log has ${ruleSets.policies.length}`);
+    ruleSets.keep(decision.id, hash);
+  }
+}
+
+/**
+ * True for an entry that only a module writes, or that records an erasure.
+ * @param {Json} entry
+ */
+function isOfModule({ action, subjectType }) {
+  return !Object.hasOwn(RECORD_ACTIONS, action) || action === `${subjectType}.erased`;
+}
+
+/**
+ * True for an entry that the service wrote itself: a module may let it write any record.
+ * @param {Json} entry
+ */
+function isByService({ audit }) {
+  return audit.actor.type === 'system';
+}
+
+/**
+ * True for an entry about a record that is recomputed.
+ * @param {Json} entry
+ */
+function isRecomputed({ subjectType }) {
+  return RECOMPUTED.includes(subjectType);
+}
