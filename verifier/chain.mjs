@@ -48,13 +48,13 @@ export class Chain {
    * @param {object} [receivers]
    * @param {(node: { level: number, position: number, hash: Buffer }) => void} [receivers.onSubtree]
    * @param {(difference: Difference) => void} [receivers.onDifference] of what was decided; by default a finding
-   * @param {(entry: Json) => Json} [receivers.withContents] returns an entry with contents that only somebody else has
+   * @param {(entry: Json) => Json} [receivers.ownOf] returns what a decision file says of an entry, if it has the entry
    */
-  constructor(findings, sizes, { onSubtree, onDifference, withContents = (entry) => entry } = {}) {
+  constructor(findings, sizes, { onSubtree, onDifference, ownOf = (entry) => entry } = {}) {
     this.findings = findings;
     this.sizes = sizes;
     this.onSubtree = onSubtree;
-    this.withContents = withContents;
+    this.ownOf = ownOf;
     this.onDifference =
       onDifference ?? (({ sequence, difference }) => findings.add('decision', `entry ${sequence}`, difference));
     this.#noteRoot();
@@ -86,7 +86,7 @@ export class Chain {
 
   /** @param {Json} entry */
   async #recompute(entry) {
-    (await this.#decisions.add(this.withContents(entry))).forEach(this.onDifference);
+    (await this.#decisions.add(this.ownOf(entry))).forEach(this.onDifference);
   }
 
   /**

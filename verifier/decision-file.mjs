@@ -33,7 +33,7 @@ export async function verifyDecisionFile({ files: [path = ''], keys, exports }, 
   async function feedLog(log, size, findings) {
     const chain = new Chain(findings, new Set([size]), {
       onDifference: (difference) => log.differences.push(difference),
-      withContents: (entry) => log.withContents(entry),
+      ownOf: (entry) => log.ownOf(entry),
     });
     const reader = {
       add: async (/** @type {unknown} */ entry) => {

@@ -32,8 +32,6 @@ import { findValidSignatures } from './signatures.mjs';
 const ONLY_THE_OPERATOR = 'That the operator’s clock was right rests on the operator’s word.';
 /** Number of entries after the checkpoint that are named. */
 const MAX_NAMED = 10;
-/** A difference of an entry's facts from those that its policies look up. */
-const FACTS_DIFFER = /^details\.(?:earlier|claims) is recorded/;
 const NOT_SHOWN = [
   'A file cannot show that it has all entries of what it is about and of its decision, or that nothing follows its checkpoint.',
   'A file cannot show that agents are in their newest revision, or that no policy is missing. An export of all entries can.',
@@ -59,8 +57,7 @@ export async function checkDecisionFile(text, keys, feedLog) {
   const { outcome, report, history } = recompute(file, await findValidSignatures(file.entries));
   const notes = [...NOT_SHOWN];
   if (feedLog !== undefined) {
-    const differing = report.differences.filter(({ difference }) => FACTS_DIFFER.test(difference));
-    const log = new LogCheck(file, history, checkpoint.size, new Set(differing.map(({ sequence }) => sequence)));
+    const log = new LogCheck(file, history, checkpoint.size);
     await feedLog(log, checkpoint.size, findings);
     report.differences.push(...log.differences);
     report.gaps.push(...log.gaps);

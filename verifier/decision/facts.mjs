@@ -19,6 +19,7 @@ import { claimedEntityIn, withoutSlash } from '../evaluation/resources.mjs';
  * @typedef {import('../evaluation/evaluate.mjs').Agent} Agent
  * @typedef {import('../evaluation/evaluate.mjs').Verdict} Verdict
  * @typedef {{ policies: readonly Policy[], evaluation: number }} Rules
+ * @typedef {{ value: number, context: number }} Sizes of a claim, in bytes
  * @typedef {{ policyId: string, condition: number, executionId: string | null }} Earlier
  */
 
@@ -162,12 +163,21 @@ export function isClaimOf({ claim: predicate = '' }, claim, entityId) {
 }
 
 /**
- * True if there are too many claims, or a claim is too long, so that no claim counts.
- * @param {readonly Json[]} claims of one predicate, their states
+ * Returns the bytes of a claim that are bounded.
+ * @param {Json} claim its state
+ * @returns {Sizes}
  */
-export function isTooMuchClaimed(claims) {
-  if (claims.length > MAX_CLAIMS || claims.some(({ value }) => bytesOf(value) > MAX_VALUE_BYTES)) return true;
-  return claims.reduce((sum, { context }) => sum + bytesOf(context), 0) > MAX_CONTEXT_BYTES;
+export function sizesOf({ value, context }) {
+  return { value: bytesOf(value), context: bytesOf(context) };
+}
+
+/**
+ * True if there are too many claims, or a claim is too long, so that no claim counts.
+ * @param {readonly Sizes[]} claims of one predicate
+ */
+export function isTooMuch(claims) {
+  if (claims.length > MAX_CLAIMS || claims.some(({ value }) => value > MAX_VALUE_BYTES)) return true;
+  return claims.reduce((sum, { context }) => sum + context, 0) > MAX_CONTEXT_BYTES;
 }
 
 /** @param {unknown} value */
@@ -181,7 +191,7 @@ function withConfidence({ value, context }) {
 }
 
 /** @param {string} resourceId */
-function pathOf(resourceId) {
+export function pathOf(resourceId) {
   return normalFormC(withoutSlash(String(resourceId)));
 }
 

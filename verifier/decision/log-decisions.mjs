@@ -11,6 +11,7 @@ import { delegateFaults } from './delegations.mjs';
 import { ExecutionLog } from './execution-log.mjs';
 import { GrantUses } from './grant-uses.mjs';
 import { KeyRegistry } from './key-registry.mjs';
+import { LogFacts } from './log-facts.mjs';
 import { LogHistory } from './log-history.mjs';
 import { withAnyForm } from './malformed.mjs';
 import { OpenEmergencies } from './open-emergencies.mjs';
@@ -33,6 +34,8 @@ import { UnknownOutcomes } from './unknown-outcomes.mjs';
 /** Every agent. */
 const ALL = { has: () => true };
 const RECOMPUTED = ['execution', 'decision', 'grant', 'delegation'];
+/** A difference of an entry's facts from those that its policies look up. */
+const FACTS_DIFFER = /^details\.(?:earlier|claims) is recorded/;
 const STOPPED = ['stopped', 'agent_suspended'];
 
 export class LogDecisions {
@@ -42,6 +45,7 @@ export class LogDecisions {
   #rejections = new BindingRejections(ALL);
   #unknownOutcomes = new UnknownOutcomes(ALL);
   #emergencies = new OpenEmergencies();
+  #facts = new LogFacts();
   /** Checks of records that also know what is left of erased ones. */
   #allRecords = [new ConstantMembers(), new ExecutionLog(), new OpenRequests(), new GrantUses()];
   /** Active stops, by id. @type {Map<string, Json>} */
@@ -133,7 +137,10 @@ export class LogDecisions {
     if (rules !== undefined) for (const fault of history.ruleSets.faultsOf(rules)) report.differ(fault);
     this.#keepRules(entry, report);
     recomputeRecord(entry, history, report);
+    // An entry whose facts differ already may name any number of them, so they are not compared one by one.
+    const hasOtherFacts = report.differences.some(({ difference }) => FACTS_DIFFER.test(difference));
     for (const fault of [
+      ...(hasOtherFacts ? [] : this.#facts.faults(entry, history.ruleSets.policies)),
       ...(entry['state'].change === undefined ? [] : changeFaults(entry, this.#before(entry))),
       ...this.#omissionFaults(entry),
     ])
@@ -147,7 +154,8 @@ export class LogDecisions {
    */
   #note(entry, report) {
     const { action, subjectType, subjectId, state } = entry;
-    this.#history.note(entry);
+    const history = this.#history;
+    history.note(entry);
     this.#keys.add(entry, state);
     this.#rejections.add(entry, state);
     this.#unknownOutcomes.add(entry, state);
@@ -155,6 +163,7 @@ export class LogDecisions {
     if (subjectType === 'stop' && state?.status === 'active') this.#stops.set(subjectId, state);
     else if (subjectType === 'stop') this.#stops.delete(subjectId);
     this.#emergencies.add(entry, state);
+    this.#facts.note(entry, history.stateBefore(history.entriesAbout(subjectType, subjectId), entry['sequence']));
     for (const check of this.#allRecords) for (const fault of check.faults(entry, state)) report.differ(fault);
   }
 
@@ -204,7 +213,7 @@ export class LogDecisions {
   }
 
   /**
-   * Finds what was in force and is left out: a stop, a rejection, or an unknown outcome.
+   * Finds what counted and is left out: a stop, a rejection, or an unknown outcome.
    * @param {Json} entry
    * @returns {string[]}
    */

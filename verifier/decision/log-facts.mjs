@@ -1,0 +1,169 @@
+import { isErased } from '../entry-check.mjs';
+import { matchesAction } from '../evaluation/actions.mjs';
+import { normalFormC } from '../evaluation/normal-form.mjs';
+import { claimsIn, earlierIn, isInTime, isTooMuch, pathOf, reachText, sizesOf } from './facts.mjs';
+import { AUTHORISING } from './history.mjs';
+
+/**
+ * What the conditions of policies look for in a log: earlier executions, and claims. An entry names what was found; only
+ * the log shows that it leaves nothing out.
+ *
+ * @typedef {import('./read-file.mjs').Json} Json
+ * @typedef {import('./read-file.mjs').Policy} Policy
+ * @typedef {{ id: string, timestamp: string }} Authorisation of an execution, the last one of its kind
+ * @typedef {Map<string, Map<string, Authorisation>>} Authorisations by action and by resource, the oldest first
+ * @typedef {{ predicate: string, sizes: import('./facts.mjs').Sizes }} Claim
+ */
+
+const LOOKED_BACK_MS = 7 * 86_400_000;
+
+export class LogFacts {
+  /** Maps agents and their runs to what was authorised in each. @type {Map<string, Authorisations>} */
+  #ofRuns = new Map();
+  /** Maps agents to what was authorised of each in the last week. @type {Map<string, Authorisations>} */
+  #ofAgents = new Map();
+  /** Maps entities that exist to their claims, by id. @type {Map<string, Map<string, Claim>>} */
+  #claims = new Map();
+  /** The entities some of whose claims were erased. @type {Set<string>} */
+  #erasedOf = new Set();
+
+  /**
+   * @param {Json} entry the next one of the log
+   * @param {Json | undefined} before the state of its record before it
+   */
+  note(entry, before) {
+    const { action, subjectId, audit, state } = entry;
+    if (AUTHORISING.includes(action) && state) this.#authorise(entry, state);
+    if (action === 'execution.erased' && before) this.#forget(subjectId, before);
+    if (action === 'entity.created') this.#claims.set(subjectId, new Map());
+    if (action === 'entity.deleted') this.#claims.delete(subjectId);
+    if (action === 'claim.added' && isErased(entry)) this.#erasedOf.add(audit.entityId);
+    if (action === 'claim.added' && state)
+      this.#claims.get(state['entityId'])?.set(subjectId, {
+        predicate: normalFormC(String(state['predicate'])),
+        sizes: sizesOf(/** @type {any} */ (state)),
+      });
+    if (action === 'claim.removed') this.#claims.get(audit.entityId)?.delete(subjectId);
+  }
+
+  /**
+   * @param {Json} entry of an execution, before it took place
+   * @param {readonly Policy[]} policies in force
+   * @returns {string[]} faults
+   */
+  faults({ timestamp, audit, state }, policies) {
+    const conditionOf = (/** @type {{ policyId: string, condition: number }} */ { policyId, condition }) =>
+      policies.find(({ id }) => id === policyId)?.conditions?.[condition];
+    const earlierFaults = earlierIn(audit.details).flatMap((fact) => {
+      const rule = fact.executionId === null ? conditionOf(fact) : undefined;
+      return rule === undefined ? [] : this.#earlierFaults(rule, { state, timestamp });
+    });
+    const claimFaults = claimsIn(audit.details).flatMap((fact) => {
+      const rule = conditionOf(fact);
+      return rule === undefined ? [] : this.#claimFaults(rule, fact);
+    });
+    return [...earlierFaults, ...claimFaults];
+  }
+
+  /**
+   * @param {Json} entry
+   * @param {Json} state
+   */
+  #authorise({ subjectId: id, timestamp }, state) {
+    const { agentId, run, action } = state;
+    const resource = resourceOf(state);
+    for (const [authorisations, key] of this.#placesOf(agentId, run)) {
+      const ofKey = authorisations.get(key) ?? new Map();
+      const ofAction = ofKey.get(action) ?? new Map();
+      authorisations.set(key, ofKey.set(action, ofAction));
+      // The one that was set last comes last.
+      ofAction.delete(resource);
+      ofAction.set(resource, { id, timestamp });
+      if (authorisations === this.#ofAgents) forgetBefore(ofAction, Date.parse(timestamp) - LOOKED_BACK_MS);
+    }
+  }
+
+  /**
+   * The service does not find an erased execution any more. An older one of its kind may still be there, or not.
+   * @param {string} id
+   * @param {Json} state before its erasure
+   */
+  #forget(id, { agentId, run, action }) {
+    for (const [authorisations, key] of this.#placesOf(agentId, run)) {
+      const ofAction = authorisations.get(key)?.get(action) ?? new Map();
+      for (const [resource, authorisation] of ofAction) if (authorisation.id === id) ofAction.delete(resource);
+    }
+  }
+
+  /**
+   * @param {string} agentId
+   * @param {string | undefined} run
+   * @returns {[Map<string, Authorisations>, string][]}
+   */
+  #placesOf(agentId, run) {
+    return [[this.#ofAgents, agentId], ...(run === undefined ? [] : [runPlace(this.#ofRuns, agentId, run)])];
+  }
+
+  /**
+   * @param {import('../evaluation/conditions.mjs').Condition} rule
+   * @param {Json} entry
+   * @returns {string[]}
+   */
+  #earlierFaults(rule, { state, timestamp }) {
+    const { earlier: pattern = '', within, resource } = rule;
+    if (!within && state.run === undefined) return [];
+    const [authorisations, key] = within
+      ? /** @type {const} */ ([this.#ofAgents, state.agentId])
+      : runPlace(this.#ofRuns, state.agentId, state.run);
+    const candidates = [...(authorisations.get(key) ?? [])]
+      .filter(([action]) => matchesAction(pattern, action))
+      .flatMap(([, ofAction]) =>
+        resource === 'same' ? ofAction.get(resourceOf(state)) : [...ofAction.values()].at(-1),
+      );
+    const hidden = candidates.find((one) => one !== undefined && isInTime(rule, one.timestamp, timestamp));
+    return hidden === undefined ? [] : [`${hidden.id} had been authorized before ${reachText(rule)}`];
+  }
+
+  /**
+   * Finds claims that were left out. None counts if the entity does not exist, or has too many claims.
+   * @param {import('../evaluation/conditions.mjs').Condition} rule
+   * @param {{ entityId: string, ids: readonly string[] | null }} fact
+   * @returns {string[]}
+   */
+  #claimFaults({ claim = '' }, { entityId, ids }) {
+    const ofEntity = this.#claims.get(entityId);
+    const all = [...(ofEntity ?? [])].filter(([, { predicate }]) => predicate === normalFormC(claim));
+    const isKnown = ofEntity !== undefined && !isTooMuch(all.map(([, { sizes }]) => sizes));
+    const had = `${entityId} ${ofEntity === undefined ? 'did not exist' : `had ${all.length} such claims`}`;
+    if (ids === null) return isKnown && !this.#erasedOf.has(entityId) ? [`${had}, and none was said to be known`] : [];
+    if (!isKnown) return [`${had}, so nothing was known, and ${ids.length} were looked at`];
+    const isSame = ids.length === all.length && all.every(([id]) => ids.includes(id));
+    return isSame ? [] : [`${had}, and ${ids.length} were looked at`];
+  }
+}
+
+/**
+ * @param {Map<string, Authorisations>} runs
+ * @param {string} agentId
+ * @param {string} run
+ * @returns {[Map<string, Authorisations>, string]}
+ */
+function runPlace(runs, agentId, run) {
+  return [runs, JSON.stringify([agentId, run])];
+}
+
+/** @param {Json} execution */
+function resourceOf({ resourceType, resourceId }) {
+  return JSON.stringify([resourceType, pathOf(resourceId)]);
+}
+
+/**
+ * @param {Map<string, Authorisation>} authorisations the oldest first
+ * @param {number} time
+ */
+function forgetBefore(authorisations, time) {
+  for (const [resource, { timestamp }] of authorisations) {
+    if (Date.parse(timestamp) >= time) return;
+    authorisations.delete(resource);
+  }
+}
