@@ -11,7 +11,7 @@ export const ENDED = ['denied', 'rejected', 'expired', 'cancelled', 'executed', 
  * @typedef {import('./read-file.mjs').Json} Json
  * @typedef {import('../evaluation/evaluate.mjs').Policy} Policy
  * @typedef {'entries' | 'madeEntries' | 'makingEntry' | 'approvedBody' | 'validSignatures' | 'entriesAbout' | 'isMade'} Contents
- * @typedef {'rules' | 'forgottenMembers' | 'agent' | 'agentBefore' | 'earlier' | 'claim' | 'passkey' | 'stop' | 'stateBefore'} LookUps
+ * @typedef {'rules' | 'forgottenMembers' | 'clockShift' | 'agent' | 'agentBefore' | 'earlier' | 'claim' | 'passkey' | 'stop' | 'stateBefore'} LookUps
  * @typedef {Pick<FileHistory, Contents | LookUps>} History what a recomputation reads: of a file, or of a log
  */
 export class FileHistory {
@@ -32,6 +32,8 @@ export class FileHistory {
   #stops = new Set();
   /** Members that earlier states lack here. @type {readonly string[]} */
   forgottenMembers = [];
+  /** Milliseconds by which clocks are read at another time than that of the entry. */
+  clockShift = 0;
   /** The body of the change, where it follows from the entries. @type {Json | undefined} */
   approvedBody;
   /**

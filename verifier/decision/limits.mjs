@@ -1,4 +1,5 @@
 import { isBeforePolicies, matchingPolicies } from '../evaluation/evaluate.mjs';
+import { hasForeignZones } from './facts.mjs';
 import { UNKNOWN } from './repeating.mjs';
 import { isAmount, isWithin, OF_REQUEST, usesOf } from '../evaluation/limits.mjs';
 
@@ -36,11 +37,15 @@ export function limitedPolicyIds({ limited = [] }) {
  */
 export function recomputeUses({ state, audit }, request, agent, { verdict, policies }, report) {
   const { used = [], limited = [] } = audit.details;
+  // When a window began by other time zones is compared with the uses before it.
+  const hasWindows = !hasForeignZones(audit);
+  const comparable = (/** @type {Omit<Use, 'before'>} */ use) =>
+    withSortedMembers(hasWindows ? use : { ...use, window: '' });
   const isBeforeMatching = isBeforePolicies(verdict) || audit.reason === 'extension_refused';
   const isTaken = verdict.effect === 'allow' && audit.reason !== UNKNOWN;
   const decidingPolicies = isBeforeMatching || !isTaken ? [] : verdict.policies;
-  const expected = decidingPolicies.flatMap((policy) => usesOf(policy, state.agentId, request)).map(withSortedMembers);
-  report.expect('details.used', withoutBefore(used, policies), expected);
+  const expected = decidingPolicies.flatMap((policy) => usesOf(policy, state.agentId, request)).map(comparable);
+  report.expect('details.used', withoutBefore(used, policies).map(comparable), expected);
   const highest = verdict.policies[0]?.priority ?? -Infinity;
   const couldMatch = isBeforeMatching
     ? []
@@ -48,12 +53,12 @@ export function recomputeUses({ state, audit }, request, agent, { verdict, polic
   const possibleUses = couldMatch
     .filter(({ priority }) => priority >= highest)
     .flatMap((policy) => usesOf(policy, state.agentId, request));
-  const limitedUses = withoutBefore(limited, policies);
+  const limitedUses = withoutBefore(limited, policies).map(comparable);
   const isNamed = (/** @type {object} */ use) =>
     limitedUses.some(
-      (limitedUse) => JSON.stringify(limitedUse) === JSON.stringify(withSortedMembers(/** @type {Use} */ (use))),
+      (limitedUse) => JSON.stringify(limitedUse) === JSON.stringify(comparable(/** @type {Use} */ (use))),
     );
-  report.expect('details.limited', limitedUses, possibleUses.filter(isNamed).map(withSortedMembers));
+  report.expect('details.limited', limitedUses, possibleUses.filter(isNamed).map(comparable));
   for (const use of /** @type {Use[]} */ ([...used, ...limited])) {
     const policy = policies.find(({ id }) => id === use.policyId);
     const limit = policy?.limits?.[use.limit];

@@ -1,6 +1,5 @@
 import { isErased } from '../entry-check.mjs';
 import { isStopping } from '../evaluation/stops.mjs';
-import { ZONES } from '../evaluation/zone-data.mjs';
 import { ACCESS_DENIED, RECORD_ACTIONS } from '../record-actions.mjs';
 import { expectAuditForm } from './audit-form.mjs';
 import { BindingRejections } from './binding-rejections.mjs';
@@ -9,6 +8,7 @@ import { recomputeMade } from './changes.mjs';
 import { ConstantMembers } from './constant-members.mjs';
 import { delegateFaults } from './delegations.mjs';
 import { ExecutionLog } from './execution-log.mjs';
+import { hasForeignZones } from './facts.mjs';
 import { GrantUses } from './grant-uses.mjs';
 import { KeyRegistry } from './key-registry.mjs';
 import { LogFacts } from './log-facts.mjs';
@@ -31,6 +31,7 @@ import { UnknownOutcomes } from './unknown-outcomes.mjs';
  * @typedef {import('./report.mjs').Difference} Difference
  */
 
+const HOUR = 3_600_000;
 /** Every agent. */
 const ALL = { has: () => true };
 const RECOMPUTED = ['execution', 'decision', 'grant', 'delegation'];
@@ -54,7 +55,7 @@ export class LogDecisions {
   #entries = [];
   /** Entries that could not be recomputed, as contents on which they rest were erased. */
   #lost = 0;
-  /** Entries that could not be recomputed, as other time zones decided than this verifier has. */
+  /** Entries about which the hour between two versions of the time zones may have decided. */
   #foreign = 0;
 
   /**
@@ -88,7 +89,9 @@ export class LogDecisions {
         : [`${this.#lost} entries rest on erased contents: what they decided cannot be checked.`]),
       ...(this.#foreign === 0
         ? []
-        : [`${this.#foreign} entries were decided by another version of the time zones: they were not recomputed.`]),
+        : [
+            `${this.#foreign} entries were decided by another version of the time zones, and an hour more or less would decide otherwise: they cannot be checked.`,
+          ]),
     ];
   }
 
@@ -129,14 +132,11 @@ export class LogDecisions {
     for (const fault of this.#callerFaults(entry)) report.differ(fault);
     if (!isRecomputed(entry)) return;
     expectKnown(entry, history, report);
-    const { zones, rules } = entry['audit'].details;
-    if (zones !== undefined && zones !== ZONES.version) {
-      this.#foreign += 1;
-      return;
-    }
+    const { rules } = entry['audit'].details;
     if (rules !== undefined) for (const fault of history.ruleSets.faultsOf(rules)) report.differ(fault);
     this.#keepRules(entry, report);
-    recomputeRecord(entry, history, report);
+    if (hasForeignZones(entry['audit'])) this.#recomputeByOtherZones(entry, report);
+    else recomputeRecord(entry, history, report);
     // An entry whose facts differ already may name any number of them, so they are not compared one by one.
     const hasOtherFacts = report.differences.some(({ difference }) => FACTS_DIFFER.test(difference));
     for (const fault of [
@@ -145,6 +145,27 @@ export class LogDecisions {
       ...this.#omissionFaults(entry),
     ])
       report.differ(fault);
+  }
+
+  /**
+   * Recomputes an entry that was decided by another version of the time zones. The clock of a zone seldom differs by more
+   * than an hour between versions.
+   * @param {Json} entry
+   * @param {Report} report
+   */
+  #recomputeByOtherZones(entry, report) {
+    const reports = [0, -HOUR, HOUR].map((shift) => {
+      const shifted = new Report();
+      shifted.begin(entry, true);
+      this.#history.clockShift = shift;
+      recomputeRecord(entry, this.#history, shifted);
+      return shifted;
+    });
+    this.#history.clockShift = 0;
+    const isEqual = (/** @type {Report} */ { differences, gaps }) => differences.length + gaps.length === 0;
+    const equalCount = reports.filter(isEqual).length;
+    if (equalCount === 0) for (const { difference } of reports[0]?.differences ?? []) report.differ(difference);
+    else if (equalCount < reports.length) this.#foreign += 1;
   }
 
   /**

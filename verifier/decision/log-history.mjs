@@ -30,6 +30,8 @@ export class LogHistory {
   /** Signatures that the keys of their passkeys made. @type {Set<string>} */
   validSignatures = new Set();
   forgottenMembers = FORGOTTEN;
+  /** Milliseconds by which clocks are read at another time than that of the entry. */
+  clockShift = 0;
   /** The entries of the time that is recomputed. @type {Json[]} */
   entries = [];
   /** The body of the change that was made last, where it follows from the entries. @type {Json | undefined} */
