@@ -50,7 +50,7 @@ describe('The verifier, on an export of a service with another version of the ti
     ['no hour allows', 'pay', 'later'],
     ['no policy allows', 'drop', 'for hours'],
   ])('finds an action that %s', async (_what, action, policyName) => {
-    const { state: policy } = entriesOf(stage.log).find(({ state }) => state.name === policyName) as Parsed;
+    const { state: policy } = entriesOf(stage.log).find(({ state }) => state.name === policyName) ?? {};
     const { id, name, version, effect } = policy;
     const { exitCode, output } = await verify((entry) => {
       const { state, audit } = entry;
