@@ -158,6 +158,11 @@ export class Chain {
       );
   }
 
+  /** Entries about which the hour between two versions of the time zones decides. */
+  get undecided() {
+    return this.#decisions.undecided;
+  }
+
   /** An erasure may have begun while the export was made. */
   #missingPart() {
     return `erased contents of earlier entries, which name it, and comes after the end: add the export of what follows (after=${this.sequence})`;

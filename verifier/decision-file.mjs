@@ -45,6 +45,7 @@ export async function verifyDecisionFile({ files: [path = ''], keys, exports }, 
     };
     for (const path of exports) await readExport(path, reader, stdin);
     await chain.requireErasures();
+    log.addUndecided(chain.undecided);
     const checkpoint = parseCheckpoint(JSON.parse(text).checkpoint);
     await checkCheckpoints(chain, [{ name: 'the checkpoint of the file', checkpoint }], keys, findings);
   }

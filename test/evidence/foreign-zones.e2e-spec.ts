@@ -1,7 +1,12 @@
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { createAgent, createPolicy } from '../support/application/factories';
 import { type Parsed, send } from '../support/application/send';
 import { stageOf } from '../support/application/stage';
+import { ROOT } from '../support/documents/markdown';
 import { runVerifier, type VerifierRun } from '../support/processes/run-verifier';
 import { entriesOf, exportOf, sealEntries } from './forged-log';
 
@@ -44,6 +49,22 @@ describe('The verifier, on an export of a service with another version of the ti
     const { exitCode, output } = await verify(() => undefined);
     expect(exitCode).toBe(0);
     expect(output).toContain('NOTE 1 entries were decided by another version of the time zones');
+  });
+
+  it('notes what a copy without time zones cannot check', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'verifier-'));
+    cpSync(join(ROOT, 'verifier'), folder, { recursive: true });
+    // Without this empty package, the copy would find one that somebody has installed above the temporary folder.
+    const empty = join(folder, 'node_modules', 'moment-timezone');
+    mkdirSync(empty, { recursive: true });
+    writeFileSync(join(empty, 'package.json'), '{"exports":{}}');
+    const program = [join(folder, 'main.mjs'), '-'];
+    const { stdout } = spawnSync(process.execPath, program, { input: stage.log, encoding: 'utf8' });
+    rmSync(folder, { recursive: true });
+    expect(stdout).toContain(
+      'NOTE 4 entries were decided by another version of the time zones, or the verifier has none',
+    );
+    expect(stdout).toMatch(/\nVALID\n$/);
   });
 
   it.each([

@@ -140,7 +140,7 @@ describe('The verifier, on uses that the holder of the signing key hides', () =>
   it.each<[as: string, fault: RegExp, hide: (entry: Parsed) => void]>([
     [
       'authorised by no policy',
-      /exe_\w+ says that it was authorised without spend, which has limits and allowed it/,
+      /DIFFERENCE entry \d+: the deciding policies is recorded as/,
       ({ state, audit }) => {
         state.policies = audit.details.policies = [];
         delete audit.details.used;
@@ -148,7 +148,7 @@ describe('The verifier, on uses that the holder of the signing key hides', () =>
     ],
     [
       'authorised by a policy that is not for it',
-      /exe_\w+ says that it was authorised without spend, which has limits and allowed it/,
+      /DIFFERENCE entry \d+: the deciding policies is recorded as/,
       ({ state, audit }) => {
         const { id, name, version } = stage.refund;
         state.policies = [{ id, name, version, effect: 'require_approval' }];
@@ -158,7 +158,7 @@ describe('The verifier, on uses that the holder of the signing key hides', () =>
     ],
     [
       'kept from the policy by a limit',
-      /exe_\w+ says that a limit of spend was reached, which was not/,
+      /the limit \[0\] of spend was not reached/,
       ({ state, audit }) => {
         state.policies = audit.details.policies = [];
         audit.details.limited = audit.details.used;

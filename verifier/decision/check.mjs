@@ -136,14 +136,9 @@ function unknownContents(log) {
       'whether one of them was about an earlier one, still open,',
     ],
   ];
-  const notes = unknown
+  return unknown
     .filter(([count]) => count > 0)
     .map(([count, things, question]) => `The export has ${count} erased ${things}: ${question} cannot be checked.`);
-  if (log.unknownFacts > 0)
-    notes.push(
-      `That ${log.unknownFacts} executions before did not use a limit of the file rests on what their entries say of claims and earlier executions.`,
-    );
-  return notes;
 }
 
 /**

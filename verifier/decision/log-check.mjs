@@ -6,7 +6,6 @@ import { BindingRejections } from './binding-rejections.mjs';
 import { isEmergencyProposal } from './changes.mjs';
 import { AUTHORISING } from './history.mjs';
 import { earlierIn, isInTime } from './facts.mjs';
-import { LimitedExecutions } from './limited-executions.mjs';
 import { equalRequestGaps, limitUsesIn, mayCount } from './limit-window.mjs';
 import { withAnyForm } from './malformed.mjs';
 import { OpenEmergencies } from './open-emergencies.mjs';
@@ -55,8 +54,6 @@ export class LogCheck {
   /** @type {BindingRejections} */
   #rejections;
   #emergencies = new OpenEmergencies();
-  /** @type {LimitedExecutions} */
-  #limitedExecutions;
   /** @type {UnknownOutcomes} */
   #unknownOutcomes;
 
@@ -79,11 +76,6 @@ export class LogCheck {
     this.hasGrants = states('grant').length > 0;
     this.entries = new Map(file.entries.map((entry) => [entry['sequence'], entry]));
     this.policies = new Map(file.policies.map((policy) => [policy.id, policy]));
-    this.#limitedExecutions = new LimitedExecutions(
-      this.limitUses,
-      states('grant'),
-      /** @type {any} */ (this.policies),
-    );
   }
 
   /** @param {Json} entry the next one of the log */
@@ -122,12 +114,7 @@ export class LogCheck {
     this.#emergencies.add(entry, state);
     if (AUTHORISING.includes(action) && !state && this.limitUses.some((use) => mayCount(use, entry)))
       this.erasedLimitUses += 1;
-    if (AUTHORISING.includes(action) && state) {
-      this.gaps.push(...equalRequestGaps(entry, this.limitUses));
-      const limited = this.#limitedExecutions.check(entry, state);
-      for (const fault of limited.faults) this.#differ(sequence, fault);
-      this.gaps.push(...limited.gaps);
-    } else this.#limitedExecutions.note(entry, state);
+    if (AUTHORISING.includes(action) && state) this.gaps.push(...equalRequestGaps(entry, this.limitUses));
     if (action === 'grant.created' && !state && this.hasGrants && this.agentIds.has(entry['audit'].agentId))
       this.erasedGrants += 1;
     if (action === 'grant.created' && this.history.entriesAbout('grant', subjectId).length > 0) this.#hasGrant = true;
@@ -144,9 +131,17 @@ export class LogCheck {
     return own === undefined || isErased(own) ? entry : own;
   }
 
-  /** Executions for which only their own entries state the facts of conditions of policies with limits of the file. */
-  get unknownFacts() {
-    return this.#limitedExecutions.unknownFacts;
+  /**
+   * Adds what an hour between two versions of the time zones decides: such executions may have used limits of the file.
+   * @param {readonly Json[]} entries of the log that authorised or denied executions
+   */
+  addUndecided(entries) {
+    for (const entry of entries)
+      for (const use of this.limitUses.filter((one) => mayCount(one, entry)))
+        this.gaps.push({
+          sequence: use['sequence'],
+          difference: `the clock was read for ${entry['subjectId']} by time zones of another version, so whether it used its limits is not known`,
+        });
   }
 
   /** Erased executions whose outcome may have been unknown when the same action was requested. */

@@ -1,5 +1,6 @@
 import { isErased } from '../entry-check.mjs';
 import { isStopping } from '../evaluation/stops.mjs';
+import { ZONES } from '../evaluation/zone-data.mjs';
 import { ACCESS_DENIED, RECORD_ACTIONS } from '../record-actions.mjs';
 import { expectAuditForm } from './audit-form.mjs';
 import { BindingRejections } from './binding-rejections.mjs';
@@ -55,8 +56,8 @@ export class LogDecisions {
   #entries = [];
   /** Entries that could not be recomputed, as contents on which they rest were erased. */
   #lost = 0;
-  /** Entries about which the hour between two versions of the time zones may have decided. */
-  #foreign = 0;
+  /** Entries about which the hour between two versions of the time zones may have decided. @type {Json[]} */
+  undecided = [];
 
   /**
    * @param {Json} entry the next one of the log
@@ -87,10 +88,10 @@ export class LogDecisions {
       ...(this.#lost === 0
         ? []
         : [`${this.#lost} entries rest on erased contents: what they decided cannot be checked.`]),
-      ...(this.#foreign === 0
+      ...(this.undecided.length === 0
         ? []
         : [
-            `${this.#foreign} entries were decided by another version of the time zones, and an hour more or less would decide otherwise: they cannot be checked.`,
+            `${this.undecided.length} entries were decided by another version of the time zones, or the verifier has none, and an hour more or less may decide otherwise: they cannot be checked.`,
           ]),
     ];
   }
@@ -135,7 +136,8 @@ export class LogDecisions {
     const { rules } = entry['audit'].details;
     if (rules !== undefined) for (const fault of history.ruleSets.faultsOf(rules)) report.differ(fault);
     this.#keepRules(entry, report);
-    if (hasForeignZones(entry['audit'])) this.#recomputeByOtherZones(entry, report);
+    if (this.#lacksZones()) this.undecided.push(placeOf(entry));
+    else if (hasForeignZones(entry['audit'])) this.#recomputeByOtherZones(entry, report);
     else recomputeRecord(entry, history, report);
     // An entry whose facts differ already may name any number of them, so they are not compared one by one.
     const hasOtherFacts = report.differences.some(({ difference }) => FACTS_DIFFER.test(difference));
@@ -145,6 +147,11 @@ export class LogDecisions {
       ...this.#omissionFaults(entry),
     ])
       report.differ(fault);
+  }
+
+  /** True if the verifier has no time zones, and policies in force read clocks. */
+  #lacksZones() {
+    return ZONES.zones.length === 0 && this.#history.ruleSets.policies.some(readsClock);
   }
 
   /**
@@ -165,7 +172,7 @@ export class LogDecisions {
     const isEqual = (/** @type {Report} */ { differences, gaps }) => differences.length + gaps.length === 0;
     const equalCount = reports.filter(isEqual).length;
     if (equalCount === 0) for (const { difference } of reports[0]?.differences ?? []) report.differ(difference);
-    else if (equalCount < reports.length) this.#foreign += 1;
+    else if (equalCount < reports.length) this.undecided.push(placeOf(entry));
   }
 
   /**
@@ -296,6 +303,20 @@ export class LogDecisions {
       report.differ(`other policies were in force than the change names: the log has ${ruleSets.policies.length}`);
     ruleSets.keep(decision.id, hash);
   }
+}
+
+/** @param {import('./read-file.mjs').Policy} policy */
+function readsClock({ conditions = [], limits = [] }) {
+  return conditions.some(({ clock }) => clock !== undefined) || limits.some(({ zone }) => zone !== undefined);
+}
+
+/**
+ * Returns when an entry was written, and about which execution of whom.
+ * @param {Json} entry
+ * @returns {Json}
+ */
+function placeOf({ sequence, timestamp, subjectId, audit }) {
+  return { sequence, timestamp, subjectId, audit: { agentId: audit.agentId } };
 }
 
 /**
