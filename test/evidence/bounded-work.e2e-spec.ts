@@ -45,6 +45,8 @@ describe('The verifier, on files and logs that would make it work for ever', () 
       read: 1,
       searched: [true, true],
       copies: [true, true],
+      rejections: [true, true],
+      outcomes: true,
       filled: false,
       amounts: [false, false, false, true, true],
       amount: '120.5',

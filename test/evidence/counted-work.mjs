@@ -7,7 +7,9 @@ import { evaluate } from '../../verifier/evaluation/evaluate.mjs';
 import { isAmount, textOf, unitsOf } from '../../verifier/evaluation/limits.mjs';
 import { areFilled } from '../../verifier/evaluation/matching.mjs';
 import { isUnmistakable, plainForm } from '../../verifier/evaluation/spelling.mjs';
+import { BindingRejections } from '../../verifier/decision/binding-rejections.mjs';
 import { bodyOfHash } from '../../verifier/decision/made-requests.mjs';
+import { UnknownOutcomes } from '../../verifier/decision/unknown-outcomes.mjs';
 import { TakenUses } from '../../verifier/limit-uses.mjs';
 
 /** How many bodies of a MiB each are hashed before the verifier gives up. */
@@ -95,6 +97,27 @@ function itemsCopied(executions) {
   const policy = { id: 'pol_1', name: 'p', limits };
   const audit = { details: {} };
   uses.add({ sequence: 1, subjectType: 'policy', subjectId: 'pol_1', action: 'policy.created', audit, state: policy });
+  return (
+    itemsRead(() => {
+      for (let number = 0; number < executions; number += 1) {
+        const use = { policyId: 'pol_1', limit: 0, window: '2026-01-01T00:00:00.000Z', key: null };
+        const used = [{ ...use, before: `${number}`, amount: '1' }];
+        const subject = { subjectType: 'execution', subjectId: `exe_${number}` };
+        uses.add({
+          sequence: number + 2,
+          ...subject,
+          action: 'execution.erased',
+          audit: { details: { used } },
+          state: {},
+        });
+      }
+      uses.end();
+    }) / executions
+  );
+}
+
+/** How many items of lists are read one by one meanwhile. @param {() => void} work */
+function itemsRead(work) {
   const iterate = Array.prototype[Symbol.iterator];
   let count = 0;
   Array.prototype[Symbol.iterator] = function* items() {
@@ -104,23 +127,61 @@ function itemsCopied(executions) {
     }
   };
   try {
-    for (let number = 0; number < executions; number += 1) {
-      const use = { policyId: 'pol_1', limit: 0, window: '2026-01-01T00:00:00.000Z', key: null };
-      const used = [{ ...use, before: `${number}`, amount: '1' }];
-      const subject = { subjectType: 'execution', subjectId: `exe_${number}` };
-      uses.add({
-        sequence: number + 2,
-        ...subject,
-        action: 'execution.erased',
-        audit: { details: { used } },
-        state: {},
-      });
-    }
-    uses.end();
+    work();
   } finally {
     Array.prototype[Symbol.iterator] = iterate;
   }
-  return count / executions;
+  return count;
+}
+
+/** How many items are read for each of so many rejections of one agent. @param {number} rejections */
+function rejectionsRead(rejections) {
+  const all = new BindingRejections({ has: () => true });
+  const timestamp = '2026-01-01T00:00:00.000Z';
+  const work = () => {
+    for (let number = 0; number < rejections; number += 1) {
+      const [decisionId, executionId, agentId] = [`dec_${number}`, `exe_${number}`, 'agt_1'];
+      const request = {
+        agentId,
+        action: 'pay',
+        resourceType: 'o',
+        resourceId: `r${number}`,
+        parameters: {},
+        decisionId,
+      };
+      const entry = { timestamp, audit: { agentId } };
+      const proposed = { executionId, expiresAt: '2026-01-02T00:00:00.000Z' };
+      all.add({ ...entry, action: 'decision.proposed', subjectId: decisionId }, proposed);
+      all.add({ ...entry, action: 'execution.approval_requested', subjectId: executionId }, request);
+      all.add({ ...entry, action: 'decision.rejected', subjectId: decisionId }, proposed);
+      all.add({ ...entry, action: 'execution.rejected', subjectId: executionId }, request);
+    }
+  };
+  return itemsRead(work) / rejections;
+}
+
+/** How many items are read for each request of a gateway after so many unknown outcomes. @param {number} requests */
+function outcomesRead(requests) {
+  const all = new UnknownOutcomes({ has: () => true });
+  const [subjectType, timestamp] = ['execution', '2026-01-01T00:00:00.000Z'];
+  const request = {
+    agentId: 'agt_1',
+    action: 'pay',
+    resourceType: 'o',
+    resourceId: 'r',
+    parameters: {},
+    via: 'gateway',
+  };
+  const unknown = { ...request, outcome: 'failed', reason: 'outcome_unknown' };
+  const work = () => {
+    for (let number = 0; number < requests; number += 1) {
+      const [audit, subjectId] = [{ agentId: 'agt_1' }, `exe_${number}`];
+      all.add({ subjectType, subjectId, action: 'execution.completed', audit, timestamp }, unknown);
+      const agreement = { action: 'execution.authorized', details: { repeats: subjectId } };
+      all.faultsBefore({ subjectType, timestamp, audit: agreement, state: request });
+    }
+  };
+  return itemsRead(work) / requests;
 }
 
 /** A text in which each space is encoded once more than the one before. @param {number} steps */
@@ -136,6 +197,8 @@ process.stdout.write(
     read: timesRead(),
     searched: [timesSearched(1) < 20, timesSearched(20) === timesSearched(1)],
     copies: [itemsCopied(100), itemsCopied(1_000)].map((count) => count < 50),
+    rejections: [rejectionsRead(100), rejectionsRead(1_000)].map((count) => count < 300),
+    outcomes: outcomesRead(1_000) < 2 * outcomesRead(100),
     filled: areFilled([{ approvals: 3e12 }], [[0], [0]]),
     amounts: [`1${zeros}1`, `1.${zeros}1`, '1e3', '12.5', '100'].map(isAmount),
     amount: textOf(unitsOf('120.5')),

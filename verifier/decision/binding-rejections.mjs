@@ -1,5 +1,6 @@
 import { withoutSlash } from '../evaluation/resources.mjs';
 import { plainForm } from '../evaluation/spelling.mjs';
+import { RecentItems } from './recent-items.mjs';
 import { rejectionEnd } from './requests.mjs';
 import { hashOfRequest } from './request-hash.mjs';
 
@@ -8,8 +9,11 @@ import { hashOfRequest } from './request-hash.mjs';
  * "Grants". What was requested, and until when it could be decided, is read from the entries that proposed it.
  *
  * @typedef {import('./read-file.mjs').Json} Json
- * @typedef {{ decisionId: string, hash: string, expiresAt: string, request: Json }} Proposal
- * @typedef {{ proposal: Proposal, end: string, time: string }} Rejection
+ * @typedef {{ decisionId: string, hash: string, expiresAt: string, request: Json, isRejected: boolean }} Proposal
+ * @typedef {{ proposal: Proposal, end: string, time: number }} Rejection
+ * @typedef {object} Alike rejections of requests that are alike in any spelling
+ * @property {Map<string, Rejection>} byHash the one that binds longest, by the hash of the request
+ * @property {Rejection[]} newest as many as are compared, in order
  */
 
 /** Number of rejections, the newest first, that are compared with a request under a wide grant. */
@@ -23,8 +27,10 @@ export class BindingRejections {
   #ends = new Map();
   /** The requests that wait for a decision, by its id. @type {Map<string, Proposal>} */
   #proposals = new Map();
-  /** Maps what requests have in common in any spelling to their rejections, in order. @type {Map<string, Rejection[]>} */
+  /** Maps what requests have in common in any spelling to their rejections. @type {Map<string, Alike>} */
   #rejections = new Map();
+  /** Those that may still bind. @type {RecentItems<Rejection>} */
+  #recent = new RecentItems();
   /** Times, in milliseconds, of rejections whose requests or decisions have been erased. @type {number[]} */
   #erasedTimes = [];
 
@@ -57,7 +63,13 @@ export class BindingRejections {
     this.#ends.delete(decisionId);
     if (expiresAt === undefined || !this.agentIds.has(execution['agentId'])) return;
     const request = { ...execution, parameters: null, result: null };
-    this.#proposals.set(decisionId, { decisionId, hash: hashOfRequest(execution), expiresAt, request });
+    this.#proposals.set(decisionId, {
+      decisionId,
+      hash: hashOfRequest(execution),
+      expiresAt,
+      request,
+      isRejected: false,
+    });
   }
 
   /**
@@ -68,15 +80,32 @@ export class BindingRejections {
   #reject(decisionId, timestamp) {
     const proposal = this.#proposals.get(decisionId);
     if (proposal === undefined) return false;
-    const end = rejectionEnd({ expiresAt: proposal.expiresAt, resolvedAt: timestamp });
+    if (proposal.isRejected) return true;
+    proposal.isRejected = true;
+    const [end, time] = [rejectionEnd({ expiresAt: proposal.expiresAt, resolvedAt: timestamp }), Date.parse(timestamp)];
+    this.#forgetBefore(time - DAY);
+    const rejection = { proposal, end, time };
     const key = likenessOf(proposal.request);
-    // None binds for longer than a day.
-    const others = (this.#rejections.get(key) ?? []).filter(
-      (other) => Date.parse(other.time) + DAY > Date.parse(timestamp),
-    );
-    if (others.every(({ proposal: { decisionId: otherId } }) => otherId !== decisionId))
-      this.#rejections.set(key, [...others, { proposal, end, time: timestamp }]);
+    const { byHash, newest } = this.#rejections.get(key) ?? { byHash: new Map(), newest: [] };
+    const other = byHash.get(proposal.hash);
+    if (other === undefined || other.end < end) byHash.set(proposal.hash, rejection);
+    this.#rejections.set(key, { byHash, newest: [...newest, rejection].slice(-MAX_COMPARED) });
+    this.#recent.add(rejection, time);
     return true;
+  }
+
+  /**
+   * Forgets the rejections from before a time: none binds for longer than a day.
+   * @param {number} time in milliseconds
+   */
+  #forgetBefore(time) {
+    for (const rejection of this.#recent.takeBefore(time)) {
+      const { hash, request } = rejection.proposal;
+      const key = likenessOf(request);
+      const alike = this.#rejections.get(key);
+      if (alike?.byHash.get(hash) === rejection) alike.byHash.delete(hash);
+      if (alike?.newest.at(-1) === rejection) this.#rejections.delete(key);
+    }
   }
 
   /**
@@ -86,11 +115,8 @@ export class BindingRejections {
    * @returns {string | undefined} its id
    */
   findExact(request, timestamp) {
-    const hash = hashOfRequest(request);
-    const rejection = this.#rejections
-      .get(likenessOf(request))
-      ?.find(({ proposal, end }) => timestamp < end && proposal.hash === hash);
-    return rejection?.proposal.decisionId;
+    const rejection = this.#rejections.get(likenessOf(request))?.byHash.get(hashOfRequest(request));
+    return rejection !== undefined && timestamp < rejection.end ? rejection.proposal.decisionId : undefined;
   }
 
   /**
@@ -104,8 +130,7 @@ export class BindingRejections {
     const place = plainForm(withoutSlash(request['resourceId']));
     const rejection = this.#rejections
       .get(likenessOf(request))
-      ?.slice(-MAX_COMPARED)
-      .find(
+      ?.newest.find(
         ({ proposal, end }) =>
           timestamp < end &&
           plainForm(withoutSlash(proposal.request['resourceId'])) === place &&

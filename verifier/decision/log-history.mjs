@@ -4,6 +4,7 @@ import { isEmergency, isMaking } from './changes.mjs';
 import { claimsIn } from './facts.mjs';
 import { AUTHORISING, ENDED, referencesIn, subjectKey } from './history.mjs';
 import { LogRules } from './log-rules.mjs';
+import { RecentItems } from './recent-items.mjs';
 import { findValidSignatures } from './signatures.mjs';
 
 /**
@@ -46,9 +47,8 @@ export class LogHistory {
   #bySubject = new Map();
   /** Records that have lost contents, or are of the first form, which says too little. @type {Set<string>} */
   #lost = new Set();
-  /** Executions outside of runs that have ended, in the order of their ends. @type {{ key: string, time: number }[]} */
-  #ended = [];
-  #endedStart = 0;
+  /** Executions outside of runs that have ended, in the order of their ends. @type {RecentItems<string>} */
+  #ended = new RecentItems();
 
   /**
    * Adds all entries of one time. An entry may rest on later ones of its commit, which has one time.
@@ -257,17 +257,8 @@ export class LogHistory {
     const now = Date.parse(this.entries.at(-1)?.['timestamp']);
     for (const { subjectType, subjectId, state } of this.entries)
       if (subjectType === 'execution' && ENDED.includes(state?.outcome) && state.run === undefined)
-        this.#ended.push({ key: subjectKey(subjectType, subjectId), time: now });
-    let first = this.#ended[this.#endedStart];
-    while (first !== undefined && first.time < now - LOOKED_BACK_MS) {
-      this.#bySubject.delete(first.key);
-      this.#endedStart += 1;
-      first = this.#ended[this.#endedStart];
-    }
-    if (this.#endedStart * 2 > this.#ended.length) {
-      this.#ended.splice(0, this.#endedStart);
-      this.#endedStart = 0;
-    }
+        this.#ended.add(subjectKey(subjectType, subjectId), now);
+    for (const key of this.#ended.takeBefore(now - LOOKED_BACK_MS)) this.#bySubject.delete(key);
   }
 }
 

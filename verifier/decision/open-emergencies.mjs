@@ -14,6 +14,8 @@ export class OpenEmergencies {
    * @type {Map<string, string>}
    */
   #barring = new Map();
+  /** How many of those emergencies each time has. @type {Map<string, number>} */
+  #barringAt = new Map();
   /** Decisions that were erased so far, which may have been about emergencies. */
   erased = 0;
 
@@ -25,9 +27,8 @@ export class OpenEmergencies {
     const { action, subjectType, subjectId, timestamp } = entry;
     // Only settled decisions are erased, so an erasure settles none.
     if (subjectType !== 'decision' || action === 'decision.erased') return;
-    if (state && needsTwoReviews(state) && state['status'] === 'proposed')
-      this.#barring.set(subjectId, state['createdAt']);
-    else this.#barring.delete(subjectId);
+    if (state && needsTwoReviews(state) && state['status'] === 'proposed') this.#bar(subjectId, state['createdAt']);
+    else this.#bar(subjectId, undefined);
     if (isErased(entry) && !state) {
       if (this.#unreviewed.delete(subjectId) || action === 'decision.proposed') this.erased += 1;
     } else if (state && isEmergency(state) && state['status'] === 'proposed') {
@@ -36,12 +37,28 @@ export class OpenEmergencies {
   }
 
   /**
+   * @param {string} id of the decision
+   * @param {string | undefined} time of the emergency; nothing if it bars nobody any more
+   */
+  #bar(id, time) {
+    const before = this.#barring.get(id);
+    if (before !== undefined) this.#barringAt.set(before, (this.#barringAt.get(before) ?? 0) - 1);
+    if (before !== undefined && this.#barringAt.get(before) === 0) this.#barringAt.delete(before);
+    this.#barring.delete(id);
+    if (time === undefined) return;
+    this.#barring.set(id, time);
+    this.#barringAt.set(time, (this.#barringAt.get(time) ?? 0) + 1);
+  }
+
+  /**
    * Returns the time before which the reviewers of an emergency have to be registered: that of the first one still open.
    * @param {string} timestamp of the emergency
    * @returns {string}
    */
   firstTime(timestamp) {
-    return [...this.#unreviewed.values()].reduce((first, time) => (time < first ? time : first), timestamp);
+    // In the order of the log, which is that of time.
+    const first = this.#unreviewed.values().next().value ?? timestamp;
+    return first < timestamp ? first : timestamp;
   }
 
   /**
@@ -49,6 +66,6 @@ export class OpenEmergencies {
    * @param {unknown} createdAt
    */
   isBarred(createdAt) {
-    return [...this.#barring.values()].includes(/** @type {string} */ (createdAt));
+    return this.#barringAt.has(/** @type {string} */ (createdAt));
   }
 }
