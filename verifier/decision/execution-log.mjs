@@ -14,7 +14,7 @@ import { resourceFault } from './request-form.mjs';
  * @property {boolean} hasGiven whether it has given a grant
  */
 
-const BEGINNINGS = ['execution.authorized', 'execution.denied', 'execution.approval_requested'];
+export const BEGINNINGS = ['execution.authorized', 'execution.denied', 'execution.approval_requested'];
 const ERASING = ['execution.erased', 'decision.erased', 'grant.erased'];
 /** Actions after which the approval of an execution is good for nothing. */
 const GIVING_UP = ['execution.cancelled', 'execution.expired'];

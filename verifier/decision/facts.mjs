@@ -61,7 +61,10 @@ function recomputeEarlier({ state, audit, sequence, timestamp }, policies, histo
       continue;
     }
     const earlier = executionId === null ? undefined : history.earlier(executionId, sequence);
-    const isFound = earlier !== undefined && isEarlier(condition, earlier, { state, timestamp });
+    const isFound =
+      executionId !== null &&
+      (history.isLost('execution', executionId, { agentId: state.agentId }) ||
+        (earlier !== undefined && isEarlier(condition, earlier, { state, timestamp })));
     if (executionId !== null && !isFound)
       report.differ(
         `the file has no earlier execution ${executionId} that the condition [${index}] of ${policy.name} looks for`,
@@ -100,13 +103,19 @@ function recomputeClaims({ state, audit, sequence }, { policies, evaluation }, h
       continue;
     }
     const claims = (ids ?? []).map((id) => history.claim(id, sequence));
-    if (!claims.every((claim) => claim !== undefined && isClaimOf(condition, claim, entityId)))
+    const areClaims = claims.every((claim, position) =>
+      claim === undefined
+        ? history.isLost('claim', String(ids?.[position]), { entityId })
+        : isClaimOf(condition, claim, entityId),
+    );
+    if (!areClaims)
       report.differ(
         `the file lacks claims about ${entityId} that the condition [${index}] of ${policy.name} looked at`,
       );
     const weightedClaims = claims.flatMap((claim) => (claim === undefined ? [] : [withConfidence(claim)]));
     const value = scalarAt(state['parameters'], condition.parameter ?? '', evaluation >= 3);
-    const truth = ids === null ? undefined : isSupported(condition, value, weightedClaims);
+    const guess = history.guesses.get(`${policyId} ${index}`);
+    const truth = ids === null ? undefined : (guess ?? isSupported(condition, value, weightedClaims));
     truths.set(`${policyId} ${index}`, truth);
     report.say(
       `For the condition [${index}] of ${policy.name} ${policy.version}, ${ids === null ? 'nothing was known' : `${ids.length} claims were known`} ` +

@@ -34,6 +34,7 @@ export function recomputeGranted(entry, verdict, history, report) {
   report.expect('details.grantId', audit.details.grantId, state.grantId);
   if (state.grantId === undefined) return false;
   report.expect('the effect', 'require_approval', verdict.effect);
+  if (history.isLost('grant', state.grantId)) return true;
   /** @type {any} */
   const grantState = history.stateBefore(history.entriesAbout('grant', state.grantId), sequence);
   const grant = /** @type {Grant | undefined} */ (grantState);

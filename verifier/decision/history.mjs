@@ -10,9 +10,10 @@ export const ENDED = ['denied', 'rejected', 'expired', 'cancelled', 'executed', 
  * @typedef {import('./read-file.mjs').DecisionFile} DecisionFile
  * @typedef {import('./read-file.mjs').Json} Json
  * @typedef {import('../evaluation/evaluate.mjs').Policy} Policy
- * @typedef {'entries' | 'madeEntries' | 'makingEntry' | 'approvedBody' | 'validSignatures' | 'entriesAbout' | 'isMade'} Contents
+ * @typedef {'entries' | 'madeEntries' | 'makingEntry' | 'guesses' | 'approvedBody' | 'validSignatures' | 'entriesAbout' | 'isMade'} Contents
+ * @typedef {ReadonlyMap<string, boolean>} Guesses
  * @typedef {'rules' | 'forgottenMembers' | 'clockShift' | 'agent' | 'agentBefore' | 'earlier' | 'claim' | 'passkey' | 'stop' | 'stateBefore'} LookUps
- * @typedef {Pick<FileHistory, Contents | LookUps>} History what a recomputation reads: of a file, or of a log
+ * @typedef {Pick<FileHistory, Contents | LookUps> & { isLost(kind: string, id: string, audit?: object): boolean }} History what a recomputation reads: of a file, or of a log
  */
 export class FileHistory {
   /** @type {Map<string, { policies: Policy[], defaultEffect: string, evaluation: number }>} */
@@ -34,6 +35,8 @@ export class FileHistory {
   forgottenMembers = [];
   /** Milliseconds by which clocks are read at another time than that of the entry. */
   clockShift = 0;
+  /** Truths that are assumed of conditions, by policy and index: a file has what tells them. @type {Guesses} */
+  guesses = new Map();
   /** The body of the change, where it follows from the entries. @type {Json | undefined} */
   approvedBody;
   /**
@@ -132,6 +135,11 @@ export class FileHistory {
         subjectId === this.decisionId &&
         this.ofSubject[0]?.['action'] !== 'execution.denied')
     );
+  }
+
+  /** A file has all contents on which it rests. */
+  isLost() {
+    return false;
   }
 
   /** @param {string} hash */

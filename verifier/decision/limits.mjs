@@ -1,7 +1,7 @@
 import { isBeforePolicies, matchingPolicies } from '../evaluation/evaluate.mjs';
-import { hasForeignZones } from './facts.mjs';
 import { UNKNOWN } from './repeating.mjs';
 import { isAmount, isWithin, OF_REQUEST, usesOf } from '../evaluation/limits.mjs';
+import { ZONES } from '../evaluation/zone-data.mjs';
 
 /**
  * The recorded uses of limits, and the policies that a full limit kept from matching.
@@ -37,15 +37,14 @@ export function limitedPolicyIds({ limited = [] }) {
  */
 export function recomputeUses({ state, audit }, request, agent, { verdict, policies }, report) {
   const { used = [], limited = [] } = audit.details;
-  // When a window began by other time zones is compared with the uses before it.
-  const hasWindows = !hasForeignZones(audit);
-  const comparable = (/** @type {Omit<Use, 'before'>} */ use) =>
-    withSortedMembers(hasWindows ? use : { ...use, window: '' });
   const isBeforeMatching = isBeforePolicies(verdict) || audit.reason === 'extension_refused';
   const isTaken = verdict.effect === 'allow' && audit.reason !== UNKNOWN;
   const decidingPolicies = isBeforeMatching || !isTaken ? [] : verdict.policies;
-  const expected = decidingPolicies.flatMap((policy) => usesOf(policy, state.agentId, request)).map(comparable);
-  report.expect('details.used', withoutBefore(used, policies).map(comparable), expected);
+  const { zones } = audit.details;
+  const plainUses = (/** @type {unknown} */ uses) =>
+    withoutBefore(uses, policies).map((use) => withoutForeignWindow(use, policies, zones));
+  const expected = plainUses(decidingPolicies.flatMap((policy) => usesOf(policy, state.agentId, request)));
+  report.expect('details.used', plainUses(used), expected);
   const highest = verdict.policies[0]?.priority ?? -Infinity;
   const couldMatch = isBeforeMatching
     ? []
@@ -53,12 +52,11 @@ export function recomputeUses({ state, audit }, request, agent, { verdict, polic
   const possibleUses = couldMatch
     .filter(({ priority }) => priority >= highest)
     .flatMap((policy) => usesOf(policy, state.agentId, request));
-  const limitedUses = withoutBefore(limited, policies).map(comparable);
+  const limitedUses = plainUses(limited);
+  const plainPossible = plainUses(possibleUses);
   const isNamed = (/** @type {object} */ use) =>
-    limitedUses.some(
-      (limitedUse) => JSON.stringify(limitedUse) === JSON.stringify(comparable(/** @type {Use} */ (use))),
-    );
-  report.expect('details.limited', limitedUses, possibleUses.filter(isNamed).map(comparable));
+    limitedUses.some((limitedUse) => JSON.stringify(limitedUse) === JSON.stringify(use));
+  report.expect('details.limited', limitedUses, plainPossible.filter(isNamed));
   for (const use of /** @type {Use[]} */ ([...used, ...limited])) {
     const policy = policies.find(({ id }) => id === use.policyId);
     const limit = policy?.limits?.[use.limit];
@@ -105,6 +103,18 @@ function withoutBefore(uses, policies) {
     const isOfRequest = limit?.by === 'request' && DIGEST.test(String(content.key));
     return withSortedMembers(isOfRequest ? { ...content, key: OF_REQUEST } : content);
   });
+}
+
+/**
+ * Leaves out when a window began by a version of the time zones that this verifier does not have.
+ * @param {Omit<Use, 'before'>} use
+ * @param {readonly Policy[]} policies in force
+ * @param {unknown} zones the version by which the entry was decided
+ */
+function withoutForeignWindow(use, policies, zones) {
+  const limit = policies.find(({ id }) => id === use.policyId)?.limits?.[use.limit];
+  const isForeign = limit?.zone !== undefined && zones !== undefined && zones !== ZONES.version;
+  return isForeign ? withSortedMembers({ ...use, window: '' }) : use;
 }
 
 /**

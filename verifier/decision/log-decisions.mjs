@@ -8,9 +8,9 @@ import { changeFaults } from './change-log.mjs';
 import { recomputeMade } from './changes.mjs';
 import { ConstantMembers } from './constant-members.mjs';
 import { delegateFaults } from './delegations.mjs';
-import { ExecutionLog } from './execution-log.mjs';
-import { hasForeignZones } from './facts.mjs';
+import { BEGINNINGS, ExecutionLog } from './execution-log.mjs';
 import { GrantUses } from './grant-uses.mjs';
+import { recomputeWithGuesses } from './guesses.mjs';
 import { KeyRegistry } from './key-registry.mjs';
 import { LogFacts } from './log-facts.mjs';
 import { LogHistory } from './log-history.mjs';
@@ -18,7 +18,7 @@ import { withAnyForm } from './malformed.mjs';
 import { OpenEmergencies } from './open-emergencies.mjs';
 import { OpenRequests } from './open-requests.mjs';
 import { PasskeyRegistry } from './passkey-registry.mjs';
-import { expectKnown, recomputeRecord } from './recompute.mjs';
+import { expectKnown } from './recompute.mjs';
 import { Report } from './report.mjs';
 import { asAgent } from './reviewer.mjs';
 import { senderFaults } from './senders.mjs';
@@ -32,7 +32,6 @@ import { UnknownOutcomes } from './unknown-outcomes.mjs';
  * @typedef {import('./report.mjs').Difference} Difference
  */
 
-const HOUR = 3_600_000;
 /** Every agent. */
 const ALL = { has: () => true };
 const RECOMPUTED = ['execution', 'decision', 'grant', 'delegation'];
@@ -87,7 +86,7 @@ export class LogDecisions {
     return [
       ...(this.#lost === 0
         ? []
-        : [`${this.#lost} entries rest on erased contents: what they decided cannot be checked.`]),
+        : [`${this.#lost} entries rest on contents that are not there: what they decided cannot be checked in full.`]),
       ...(this.undecided.length === 0
         ? []
         : [
@@ -128,7 +127,8 @@ export class LogDecisions {
     if (isRecomputed(entry) || !isByService(entry)) expectAuditForm(entry, history, report);
     if (history.restsOnLost(entry)) {
       this.#lost += 1;
-      return;
+      // What an execution begins with rests on erased records in a few facts only.
+      if (!BEGINNINGS.includes(entry['action'])) return;
     }
     for (const fault of this.#callerFaults(entry)) report.differ(fault);
     if (!isRecomputed(entry)) return;
@@ -136,9 +136,8 @@ export class LogDecisions {
     const { rules } = entry['audit'].details;
     if (rules !== undefined) for (const fault of history.ruleSets.faultsOf(rules)) report.differ(fault);
     this.#keepRules(entry, report);
-    if (this.#lacksZones()) this.undecided.push(placeOf(entry));
-    else if (hasForeignZones(entry['audit'])) this.#recomputeByOtherZones(entry, report);
-    else recomputeRecord(entry, history, report);
+    const isUndecided = this.#lacksZones() || recomputeWithGuesses(entry, history, report);
+    if (isUndecided) this.undecided.push(placeOf(entry));
     // An entry whose facts differ already may name any number of them, so they are not compared one by one.
     const hasOtherFacts = report.differences.some(({ difference }) => FACTS_DIFFER.test(difference));
     for (const fault of [
@@ -152,27 +151,6 @@ export class LogDecisions {
   /** True if the verifier has no time zones, and policies in force read clocks. */
   #lacksZones() {
     return ZONES.zones.length === 0 && this.#history.ruleSets.policies.some(readsClock);
-  }
-
-  /**
-   * Recomputes an entry that was decided by another version of the time zones. The clock of a zone seldom differs by more
-   * than an hour between versions.
-   * @param {Json} entry
-   * @param {Report} report
-   */
-  #recomputeByOtherZones(entry, report) {
-    const reports = [0, -HOUR, HOUR].map((shift) => {
-      const shifted = new Report();
-      shifted.begin(entry, true);
-      this.#history.clockShift = shift;
-      recomputeRecord(entry, this.#history, shifted);
-      return shifted;
-    });
-    this.#history.clockShift = 0;
-    const isEqual = (/** @type {Report} */ { differences, gaps }) => differences.length + gaps.length === 0;
-    const equalCount = reports.filter(isEqual).length;
-    if (equalCount === 0) for (const { difference } of reports[0]?.differences ?? []) report.differ(difference);
-    else if (equalCount < reports.length) this.undecided.push(placeOf(entry));
   }
 
   /**

@@ -137,7 +137,9 @@ export class LogFacts {
     const had = `${entityId} ${ofEntity === undefined ? 'did not exist' : `had ${all.length} such claims`}`;
     if (ids === null) return isKnown && !this.#erasedOf.has(entityId) ? [`${had}, and none was said to be known`] : [];
     if (!isKnown) return [`${had}, so nothing was known, and ${ids.length} were looked at`];
-    const isSame = ids.length === all.length && all.every(([id]) => ids.includes(id));
+    // Those that were erased are looked at, and not there.
+    const hasAll = all.every(([id]) => ids.includes(id));
+    const isSame = hasAll && (ids.length === all.length || this.#erasedOf.has(entityId));
     return isSame ? [] : [`${had}, and ${ids.length} were looked at`];
   }
 }

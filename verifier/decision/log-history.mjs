@@ -45,8 +45,13 @@ export class LogHistory {
   #ofEmergencies = new Map();
   /** Maps kinds and ids to the entries that are kept. @type {Map<string, Json[]>} */
   #bySubject = new Map();
-  /** Records that have lost contents, or are of the first form, which says too little. @type {Set<string>} */
-  #lost = new Set();
+  /**
+   * Records that have lost contents, or are of the first form, which says too little: under what each is filed.
+   * @type {Map<string, Json>}
+   */
+  #lost = new Map();
+  /** Truths that are assumed of conditions, by policy and index. @type {import('./history.mjs').Guesses} */
+  guesses = new Map();
   /** Executions outside of runs that have ended, in the order of their ends. @type {RecentItems<string>} */
   #ended = new RecentItems();
 
@@ -58,7 +63,10 @@ export class LogHistory {
     this.entries = entries;
     for (const entry of entries) {
       const key = subjectKey(entry['subjectType'], entry['subjectId']);
-      if (isErased(entry) || entry['v'] === 1) this.#lost.add(key);
+      if (isErased(entry) || entry['v'] === 1) {
+        const { agentId, entityId } = entry['audit'];
+        this.#lost.set(key, { agentId, entityId });
+      }
       const list = this.#bySubject.get(key);
       if (list === undefined) this.#bySubject.set(key, [entry]);
       else list.push(entry);
@@ -114,6 +122,20 @@ export class LogHistory {
    */
   isMade(entry) {
     return this.#made?.entries.includes(entry) === true;
+  }
+
+  /**
+   * True if the log does not have everything about a record that is filed like this, or about what that rests on.
+   * @param {string} kind
+   * @param {string} id
+   * @param {Json} [filed]
+   * @returns {boolean}
+   */
+  isLost(kind, id, filed = {}) {
+    const audit = this.#lost.get(subjectKey(kind, id));
+    if (audit !== undefined) return Object.entries(filed).every(([name, value]) => audit[name] === value);
+    const state = this.entriesAbout(kind, id).at(-1)?.['state'];
+    return kind === 'grant' && typeof state?.decisionId === 'string' && this.isLost('decision', state.decisionId);
   }
 
   /**

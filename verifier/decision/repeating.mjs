@@ -32,6 +32,7 @@ export function expectRepeated({ state, audit, sequence, timestamp }, mayRepeat,
   const isRefused = audit.reason === UNKNOWN;
   const isEarlyRefusal = audit.outcome === 'denied' && !LATE_REASONS.includes(audit.reason);
   if (isEarlyRefusal) report.differ('details.repeats is given, and does not decide this');
+  if (history.isLost('execution', repeats, { agentId: state.agentId })) return;
   const before = history.stateBefore(history.entriesAbout('execution', repeats), sequence);
   if (before === undefined) return report.lack(`the file has no entry of the execution ${repeats} before it`);
   report.expect('the outcome that is repeated', [before['outcome'], before['reason']], ['failed', UNKNOWN]);

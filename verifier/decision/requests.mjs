@@ -244,6 +244,7 @@ function recomputeDenied(entry, verdict, history, report) {
  * @param {Report} report
  */
 function expectRejection({ state, sequence, timestamp }, history, report) {
+  if (history.isLost('decision', state['decisionId'])) return;
   const decision = history.stateBefore(history.entriesAbout('decision', state['decisionId']), sequence);
   if (decision === undefined) return report.lack(`the file has no entry of the decision ${state['decisionId']}`);
   report.expect('the status of the earlier decision', decision['status'], 'rejected');
@@ -273,6 +274,7 @@ function recomputeRequirement(entry, verdict, history, report) {
   const { state, sequence, timestamp } = entry;
   expectPolicies(entry, verdict, report);
   report.expect('the effect', 'require_approval', verdict.effect);
+  if (history.isLost('decision', state['decisionId'])) return;
   const decision = history.stateBefore(history.entriesAbout('decision', state.decisionId), sequence);
   const { approval } = verdict;
   if (decision === undefined)

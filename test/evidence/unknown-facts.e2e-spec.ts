@@ -1,0 +1,104 @@
+import { createTestApp } from '../support/application/create-test-app';
+import { addClaim, createAgent, createEntity, createPolicy } from '../support/application/factories';
+import { type Parsed, send } from '../support/application/send';
+import { stageOf } from '../support/application/stage';
+import { runVerifier } from '../support/processes/run-verifier';
+import { eraseIn } from './erased-log';
+import { entriesOf, exportOf, sealEntries } from './forged-log';
+
+const OTHER_ZONES = '2099a';
+
+describe('The verifier, on a log of which it cannot tell every fact', () => {
+  const stage = stageOf(async () => {
+    const app = await createTestApp();
+    await createAgent(app, { name: 'bot', capabilities: ['*'] });
+    const allDay = { clock: 'America/Vancouver', op: 'between', value: ['00:00', '24:00'] };
+    const limits = [{ max: 3, per: 'day', by: 'agent', zone: 'Asia/Tokyo' }];
+    await createPolicy(app, { name: 'by day', actions: ['file', 'burn'], conditions: [allDay], limits });
+    await createPolicy(app, { name: 'never', effect: 'deny', actions: ['drop', 'burn'] });
+    await createPolicy(app, { name: 'walks', actions: ['walk'] });
+    const owned = [{ claim: 'owner', op: 'supports', parameter: '/owner', value: 0.5 }];
+    await createPolicy(app, { name: 'owned', actions: ['sell'], conditions: owned });
+    await createPolicy(app, { name: 'sealed', effect: 'deny', actions: ['sell'], resources: ['sealed/*'] });
+    const execute = async (action: string, resourceId = 'a', parameters = {}): Promise<Parsed> => {
+      const body = { action, resourceType: 'bill', resourceId, parameters };
+      await send(app, 'POST', '/api/v1/agents/bot/execute', { body });
+      return (await send(app, 'GET', `/api/v1/executions?action=${action}&limit=1&order=desc`)).body.data[0];
+    };
+    const walked = await execute('walk');
+    await send(app, 'POST', `/api/v1/executions/${walked['id']}/result`, { body: { outcome: 'executed' } });
+    for (const action of ['file', 'file', 'file', 'file']) await execute(action);
+    const { id: entityId } = await createEntity(app);
+    await addClaim(app, entityId, { predicate: 'owner', value: 'C', context: { confidence: 1 } });
+    const sold = await execute('sell', entityId, { owner: 'C' });
+    const guarded = await execute('sell', `sealed/${entityId}`, { owner: 'C' });
+    const [dropped, burnt] = [await execute('drop'), await execute('burn')];
+    const log = (await send(app, 'GET', '/api/v1/provenance/export')).text;
+    return { app, walked, sold, guarded, dropped, burnt, entityId, log };
+  });
+
+  async function verified(change: (entries: Parsed[]) => Parsed[]): Promise<string> {
+    const entries = change(entriesOf(stage.log));
+    sealEntries(entries);
+    return (await runVerifier(['-'], exportOf(entries))).output;
+  }
+  /** The entry of a denied execution, which then says that it was authorised. */
+  function authorise(entries: readonly Parsed[], { id }: Parsed): Parsed {
+    const entry = entries.find(({ subjectId }) => subjectId === id);
+    const { audit, state } = entry;
+    entry.action = audit.action = 'execution.authorized';
+    Object.assign(audit, { outcome: 'success', reason: null });
+    Object.assign(state, { outcome: 'authorized', completedAt: null, failureReason: null, policies: [] });
+    delete state.reason;
+    audit.details.policies = [];
+    return entry;
+  }
+
+  it('accepts what clocks of other time zones said alike', async () => {
+    const honest = await verified((entries) => {
+      for (const { audit } of entries) if (audit.details.zones !== undefined) audit.details.zones = OTHER_ZONES;
+      return entries;
+    });
+    expect(honest).toMatch(/\nVALID\n$/);
+  });
+
+  it('finds an execution that no clock let through, whatever the time zones were', async () => {
+    for (const execution of [stage.dropped, stage.burnt]) {
+      const output = await verified((entries) => {
+        authorise(entries, execution).audit.details.zones = OTHER_ZONES;
+        return entries;
+      });
+      expect(output).toContain('the effect is recorded as "allow", and computed as "deny"');
+      expect(output).toMatch(/\nINVALID: .*\n$/);
+    }
+  });
+
+  it('finds an execution that names an erased one, and was not let through', async () => {
+    const { walked, dropped } = stage;
+    const names: [name: string, value: unknown][] = [
+      ['repeats', walked['id']],
+      ['earlier', [{ policyId: 'pol_1', condition: 0, executionId: walked['id'] }]],
+    ];
+    for (const [name, value] of names) {
+      const output = await verified((entries) => {
+        authorise(entries, dropped).audit.details[name] = value;
+        return eraseIn(entries, ['execution', String(walked['id'])]);
+      });
+      expect(output).toContain('the effect is recorded as "allow", and computed as "deny"');
+    }
+  });
+
+  it('accepts what erased claims may have said, and finds what no claim let through', async () => {
+    const lost = (entries: Parsed[]): Parsed[] => {
+      const claim = entries.find(({ action }) => action === 'claim.added');
+      return eraseIn(entries, ['entity', stage.entityId], (entry) => entry === claim);
+    };
+    const effects = /the effect is recorded as|the reason is recorded as|deciding policies/;
+    expect(await verified(lost)).not.toMatch(effects);
+    const output = await verified((entries) => {
+      authorise(entries, stage.guarded);
+      return lost(entries);
+    });
+    expect(output).toContain('the effect is recorded as "allow", and computed as "deny"');
+  });
+});
