@@ -2,11 +2,17 @@ import { createTestApp } from '../support/application/create-test-app';
 import { addClaim, createAgent, createEntity, createPolicy } from '../support/application/factories';
 import { type Parsed, send } from '../support/application/send';
 import { stageOf } from '../support/application/stage';
+import { canonicalHash } from '../verification/recompute-chain';
 import { runVerifier } from '../support/processes/run-verifier';
 import { eraseIn } from './erased-log';
 import { entriesOf, exportOf, sealEntries } from './forged-log';
 
 const OTHER_ZONES = '2099a';
+/** The members that the hash of an entry covers. */
+const SEALED = [
+  ...['v', 'sequence', 'id', 'timestamp', 'action', 'subjectType', 'subjectId'],
+  ...['auditId', 'auditHash', 'stateHash', 'previousHash'],
+];
 
 describe('The verifier, on a log of which it cannot tell every fact', () => {
   const stage = stageOf(async () => {
@@ -100,5 +106,26 @@ describe('The verifier, on a log of which it cannot tell every fact', () => {
       return lost(entries);
     });
     expect(output).toContain('the effect is recorded as "allow", and computed as "deny"');
+  });
+
+  it('counts entries of the first form, and finds what that form did not have', async () => {
+    const asFirst = async (change: (entry: Parsed) => void): Promise<string> => {
+      let previousHash = '0'.repeat(64);
+      const entries = entriesOf(stage.log).map(({ detailsHash: _detailsHash, salts: _salts, ...entry }) => {
+        change(entry);
+        const { audit, state } = entry;
+        const hashes = { auditHash: canonicalHash(audit), stateHash: state === null ? null : canonicalHash(state) };
+        const first = { ...entry, ...hashes, v: 1, previousHash };
+        const hash = canonicalHash(Object.fromEntries(SEALED.map((name) => [name, first[name]])));
+        previousHash = hash;
+        return { ...first, hash };
+      });
+      return (await runVerifier(['-'], exportOf(entries))).output;
+    };
+    expect(await asFirst(() => undefined)).toContain('version 1 has no details.rules');
+    const output = await asFirst(({ audit }) => {
+      for (const name of ['rules', 'agentRevision', 'used']) Reflect.deleteProperty(audit.details, name);
+    });
+    expect(output).toMatch(/NOTE \d+ entries are of version 1, which does not say what decided/);
   });
 });

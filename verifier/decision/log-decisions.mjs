@@ -37,6 +37,9 @@ const ALL = { has: () => true };
 const RECOMPUTED = ['execution', 'decision', 'grant', 'delegation'];
 /** A difference of an entry's facts from those that its policies look up. */
 const FACTS_DIFFER = /^details\.(?:earlier|claims) is recorded/;
+/** Kinds of records, and details of entries, that came with or after the second form. */
+const LATER_KINDS = ['delegation', 'erasure', 'grant', 'passkey', 'stop'];
+const LATER_DETAILS = ['rules', 'agentRevision', 'approverRevision', 'used', 'firstSequence'];
 const STOPPED = ['stopped', 'agent_suspended'];
 
 export class LogDecisions {
@@ -57,6 +60,8 @@ export class LogDecisions {
   #lost = 0;
   /** Entries about which the hour between two versions of the time zones may have decided. @type {Json[]} */
   undecided = [];
+  /** Entries of the first form about what was decided. */
+  #firstForm = 0;
 
   /**
    * @param {Json} entry the next one of the log
@@ -92,6 +97,9 @@ export class LogDecisions {
         : [
             `${this.undecided.length} entries were decided by another version of the time zones, or the verifier has none, and an hour more or less may decide otherwise: they cannot be checked.`,
           ]),
+      ...(this.#firstForm === 0
+        ? []
+        : [`${this.#firstForm} entries are of version 1, which does not say what decided: they were not recomputed.`]),
     ];
   }
 
@@ -123,9 +131,14 @@ export class LogDecisions {
       this.#keepRules(entry, report);
       recomputeMade(entry, history, report);
     }
-    if (isErased(entry) || entry['v'] === 1 || isOfModule(entry)) return;
+    if (entry['v'] === 1) {
+      if (isRecomputed(entry)) this.#firstForm += 1;
+      for (const fault of firstFormFaults(entry)) report.differ(fault);
+      return;
+    }
+    if (isErased(entry) || isOfModule(entry)) return;
     if (isRecomputed(entry) || !isByService(entry)) expectAuditForm(entry, history, report);
-    if (history.restsOnLost(entry)) {
+    if (isRecomputed(entry) && history.restsOnLost(entry)) {
       this.#lost += 1;
       // What an execution begins with rests on erased records in a few facts only.
       if (!BEGINNINGS.includes(entry['action'])) return;
@@ -295,6 +308,19 @@ function readsClock({ conditions = [], limits = [] }) {
  */
 function placeOf({ sequence, timestamp, subjectId, audit }) {
   return { sequence, timestamp, subjectId, audit: { agentId: audit.agentId } };
+}
+
+/**
+ * Finds what services that wrote the first form did not have: it would not be recomputed.
+ * @param {Json} entry
+ * @returns {string[]}
+ */
+function firstFormFaults({ subjectType, action, audit }) {
+  const name = LATER_DETAILS.find((one) => audit.details?.[one] !== undefined);
+  return [
+    ...(LATER_KINDS.includes(subjectType) ? [`version 1 has no ${action}`] : []),
+    ...(name !== undefined && Object.hasOwn(RECORD_ACTIONS, action) ? [`version 1 has no details.${name}`] : []),
+  ];
 }
 
 /**
