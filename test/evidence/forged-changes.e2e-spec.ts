@@ -1,9 +1,10 @@
 import { approvedChange, changeHeader, newPolicy, startChanges } from '../changes/support';
 import { type Parsed, send } from '../support/application/send';
 import { stageOf } from '../support/application/stage';
+import { runVerifier } from '../support/processes/run-verifier';
 import { reviewerIn } from './file-changes';
 import { entryOf, forge } from './forged-file';
-import { forgeLog } from './forged-log';
+import { entriesOf, exportOf, forgeLog, sealEntries } from './forged-log';
 import { decisionFileOf, keyAndLog, verifyFile } from './verified-file';
 
 const POLICIES = '/api/v1/policies';
@@ -30,6 +31,19 @@ describe('A change', () => {
     for (const { subjectType, state } of file.entries) if (subjectType === 'decision') change(state);
   };
   const made = (file: Parsed): Parsed => entryOf(file, 'policy.created');
+
+  it('made otherwise than it was approved is counted in an export alone', async () => {
+    const { log } = await keyAndLog(stage.app);
+    const count = 'Of 1 changes the body that was approved does not follow from the entries';
+    expect((await runVerifier(['-'], log)).output).not.toContain(count);
+    const entries = entriesOf(log);
+    const { state, audit } = entries.find(
+      (entry) => entry.action === 'api_key.created' && entry.state.name === 'robot',
+    );
+    state.expiresAt = audit.details.expiresAt = '2099-01-01T00:00:00.000Z';
+    sealEntries(entries);
+    expect((await runVerifier(['-'], exportOf(entries))).output).toContain(count);
+  });
 
   it.each<[string, (file: Parsed) => void, string]>([
     ['by a reviewer who is no person', (file) => (reviewerIn(file).kind = 'machine'), 'only people decide on changes'],

@@ -38,9 +38,9 @@ describe('The verifier, on a log of which it cannot tell every fact', () => {
     await addClaim(app, entityId, { predicate: 'owner', value: 'C', context: { confidence: 1 } });
     const sold = await execute('sell', entityId, { owner: 'C' });
     const guarded = await execute('sell', `sealed/${entityId}`, { owner: 'C' });
-    const [dropped, burnt] = [await execute('drop'), await execute('burn')];
+    const [dropped, burnt, flown] = [await execute('drop'), await execute('burn'), await execute('fly')];
     const log = (await send(app, 'GET', '/api/v1/provenance/export')).text;
-    return { app, walked, sold, guarded, dropped, burnt, entityId, log };
+    return { app, walked, sold, guarded, dropped, burnt, flown, entityId, log };
   });
 
   async function verified(change: (entries: Parsed[]) => Parsed[]): Promise<string> {
@@ -127,5 +127,20 @@ describe('The verifier, on a log of which it cannot tell every fact', () => {
       for (const name of ['rules', 'agentRevision', 'used']) Reflect.deleteProperty(audit.details, name);
     });
     expect(output).toMatch(/NOTE \d+ entries are of version 1, which does not say what decided/);
+  });
+
+  it('counts what no policy let through, as the default effect need not be what it was', async () => {
+    const output = await verified((entries) => {
+      const policies = entries.flatMap(({ subjectType, subjectId, state }) => {
+        if (subjectType !== 'policy') return [];
+        const { status: _status, warnings: _warnings, createdAt: _createdAt, ...content } = state;
+        return [[subjectId, canonicalHash(content)] as const];
+      });
+      const { details } = authorise(entries, stage.flown).audit;
+      details.rules = canonicalHash({ defaultEffect: 'allow', evaluation: 3, policies: [...new Map(policies)].sort() });
+      return entries;
+    });
+    expect(output).toContain('NOTE 1 executions were let through by the default effect alone');
+    expect(output).toMatch(/\nVALID\n$/);
   });
 });

@@ -32,6 +32,7 @@ export function recomputeWithGuesses(entry, history, report) {
   const best = attempts.find(isEqual) ?? attempts[0];
   report.differences.push(...(best?.differences ?? []));
   report.gaps.push(...(best?.gaps ?? []));
+  report.hasUnknownBody = best?.hasUnknownBody === true;
   return attempts.some(isEqual) && !attempts.every(isEqual);
 }
 

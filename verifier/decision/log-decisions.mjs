@@ -11,6 +11,7 @@ import { delegateFaults } from './delegations.mjs';
 import { BEGINNINGS, ExecutionLog } from './execution-log.mjs';
 import { GrantUses } from './grant-uses.mjs';
 import { recomputeWithGuesses } from './guesses.mjs';
+import { AUTHORISING } from './history.mjs';
 import { KeyRegistry } from './key-registry.mjs';
 import { LogFacts } from './log-facts.mjs';
 import { LogHistory } from './log-history.mjs';
@@ -62,6 +63,10 @@ export class LogDecisions {
   undecided = [];
   /** Entries of the first form about what was decided. */
   #firstForm = 0;
+  /** Executions that no policy let through, but the default effect, which is a setting. */
+  #byDefault = 0;
+  /** Changes of which only the service knows the body that was approved. */
+  #unknownBodies = 0;
 
   /**
    * @param {Json} entry the next one of the log
@@ -100,6 +105,16 @@ export class LogDecisions {
       ...(this.#firstForm === 0
         ? []
         : [`${this.#firstForm} entries are of version 1, which does not say what decided: they were not recomputed.`]),
+      ...(this.#byDefault === 0
+        ? []
+        : [
+            `${this.#byDefault} executions were let through by the default effect alone: that it was to allow rests on the operator’s word.`,
+          ]),
+      ...(this.#unknownBodies === 0
+        ? []
+        : [
+            `Of ${this.#unknownBodies} changes the body that was approved does not follow from the entries: that they are what it asked for rests on the service’s word.`,
+          ]),
     ];
   }
 
@@ -151,6 +166,8 @@ export class LogDecisions {
     this.#keepRules(entry, report);
     const isUndecided = this.#lacksZones() || recomputeWithGuesses(entry, history, report);
     if (isUndecided) this.undecided.push(placeOf(entry));
+    if (isByDefault(entry)) this.#byDefault += 1;
+    if (report.hasUnknownBody) this.#unknownBodies += 1;
     // An entry whose facts differ already may name any number of them, so they are not compared one by one.
     const hasOtherFacts = report.differences.some(({ difference }) => FACTS_DIFFER.test(difference));
     for (const fault of [
@@ -321,6 +338,14 @@ function firstFormFaults({ subjectType, action, audit }) {
     ...(LATER_KINDS.includes(subjectType) ? [`version 1 has no ${action}`] : []),
     ...(name !== undefined && Object.hasOwn(RECORD_ACTIONS, action) ? [`version 1 has no details.${name}`] : []),
   ];
+}
+
+/**
+ * True for an execution that was authorised and that no policy let through, nor an observation.
+ * @param {Json} entry
+ */
+function isByDefault({ action, state }) {
+  return AUTHORISING.includes(action) && state.policies.length === 0 && state.observed !== true;
 }
 
 /**

@@ -302,6 +302,7 @@ function expectPolicySets({ rules: hash }, made, history, report) {
  */
 function expectBody({ bodies }, entry, change, report) {
   const body = bodyOfHash(bodies?.(entry, change) ?? [], change['bodyHash']);
+  report.hasUnknownBody = body === undefined;
   if (body === undefined)
     report.note(
       `The body with the hash ${change['bodyHash']}, which was approved, does not follow from the entries: that they are what it asked for rests on the service’s word.`,

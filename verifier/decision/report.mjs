@@ -15,6 +15,8 @@ export class Report {
   gaps = [];
   /** Limits of the result that a reader has to know. @type {string[]} */
   notes = [];
+  /** True if the body of a change that was approved does not follow from the entries that it has made. */
+  hasUnknownBody = false;
   /** Whether the last step is about the execution itself or its decision. */
   #isOwn = true;
   /** The ids of subjects whose entries were begun. */
