@@ -286,7 +286,8 @@ export class LogDecisions {
     const isGranted = audit.action === 'execution.authorized' && state.grantId !== undefined;
     if (!isGranted && audit.action !== 'execution.approval_requested') return [];
     const grant = isGranted ? this.#history.entriesAbout('grant', state.grantId)[0]?.['state'] : undefined;
-    const isWide = grant !== undefined && (grant['resources'] !== null || grant['parametersHash'] === null);
+    // What an erased grant was for is not known.
+    const isWide = Boolean(grant) && (grant?.['resources'] !== null || grant['parametersHash'] === null);
     const exact = this.#rejections.findExact(state, timestamp);
     if (exact !== undefined) return [`the rejection of the same action by ${exact} held`];
     const otherSpelling = isWide ? this.#rejections.findAnySpelling(state, timestamp) : undefined;
