@@ -143,4 +143,23 @@ describe('The verifier, on a log of which it cannot tell every fact', () => {
     expect(output).toContain('NOTE 1 executions were let through by the default effect alone');
     expect(output).toMatch(/\nVALID\n$/);
   });
+
+  it('recomputes the result of an execution that was authorised more than a week before', async () => {
+    const inDays = (time: string): string => new Date(Date.parse(time) + 8 * 86_400_000).toISOString();
+    const forged = (outcome: string): Promise<string> =>
+      verified((entries) => {
+        const at = entries.findIndex(({ action }) => action === 'execution.completed');
+        const { timestamp } = entries[at];
+        // What was there before keeps its times, except for the days in which limits count.
+        const text = JSON.stringify(entries.slice(at)).replaceAll(/\d{4}-\d\d-\d\dT[\d:.]{12}Z/gu, (time) =>
+          time >= timestamp || time.endsWith('00:00.000Z') ? inDays(time) : time,
+        );
+        const [completed, ...others]: Parsed[] = JSON.parse(text);
+        completed.timestamp = completed.state.completedAt = others.at(-1)?.['timestamp'];
+        completed.state.outcome = outcome;
+        return [...entries.slice(0, at), ...others, completed];
+      });
+    expect(await forged('executed')).toMatch(/\nVALID\n$/);
+    expect(await forged('failed')).toContain('the outcome is recorded as "failed", and computed as "executed"');
+  });
 });

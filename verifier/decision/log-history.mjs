@@ -15,7 +15,7 @@ import { findValidSignatures } from './signatures.mjs';
  * @typedef {{ making?: Json, entries: Json[] }} Made what a change has made, and the entry of its decision that says so
  */
 
-/** Milliseconds after which nothing rests on an execution outside of a run: no condition looks back further. */
+/** Milliseconds by which conditions look back outside of a run. */
 const LOOKED_BACK_MS = 7 * 86_400_000;
 /** The most bytes of a claim's value that a condition reads. */
 const MAX_VALUE_BYTES = 1_000;
@@ -30,6 +30,7 @@ export class LogHistory {
   ruleSets = new LogRules();
   /** Signatures that the keys of their passkeys made. @type {Set<string>} */
   validSignatures = new Set();
+  /** Members that earlier states lack here. @type {readonly string[]} */
   forgottenMembers = FORGOTTEN;
   /** Milliseconds by which clocks are read at another time than that of the entry. */
   clockShift = 0;
@@ -43,7 +44,11 @@ export class LogHistory {
   #making = new Map();
   /** Maps decisions on emergencies to what each has made, without the contents. @type {Map<string, Json[]>} */
   #ofEmergencies = new Map();
-  /** Maps kinds and ids to the entries that are kept. @type {Map<string, Json[]>} */
+  /**
+   * Maps kinds and ids to the entries that are kept: as text those of executions that wait for nobody, since a log may
+   * have millions.
+   * @type {Map<string, Json[] | string>}
+   */
   #bySubject = new Map();
   /**
    * Records that have lost contents, or are of the first form, which says too little: under what each is filed.
@@ -52,8 +57,8 @@ export class LogHistory {
   #lost = new Map();
   /** Truths that are assumed of conditions, by policy and index. @type {import('./history.mjs').Guesses} */
   guesses = new Map();
-  /** Executions outside of runs that have ended, in the order of their ends. @type {RecentItems<string>} */
-  #ended = new RecentItems();
+  /** Executions outside of runs that were authorised, in order. @type {RecentItems<string>} */
+  #authorised = new RecentItems();
 
   /**
    * Adds all entries of one time. An entry may rest on later ones of its commit, which has one time.
@@ -67,9 +72,7 @@ export class LogHistory {
         const { agentId, entityId } = entry['audit'];
         this.#lost.set(key, { agentId, entityId });
       }
-      const list = this.#bySubject.get(key);
-      if (list === undefined) this.#bySubject.set(key, [entry]);
-      else list.push(entry);
+      this.#bySubject.set(key, [...this.#entriesOf(key), entry]);
     }
     this.#noteMakings();
     await this.#verifySignatures();
@@ -78,11 +81,11 @@ export class LogHistory {
   /** Forgets what nothing can rest on any more. */
   end() {
     for (const key of new Set(this.entries.map(({ subjectType, subjectId }) => subjectKey(subjectType, subjectId)))) {
-      const needed = neededOf(this.#bySubject.get(key) ?? []);
+      const needed = neededOf(this.#entriesOf(key));
       if (needed.length === 0) this.#bySubject.delete(key);
-      else this.#bySubject.set(key, needed);
+      else this.#bySubject.set(key, isSettled(needed) ? JSON.stringify(needed) : needed);
     }
-    this.#forgetEnded();
+    this.#forgetOld();
     this.#making.clear();
     this.#made = undefined;
     this.entries = [];
@@ -93,6 +96,8 @@ export class LogHistory {
     const { subjectType, subjectId } = entry;
     this.#made = this.#making.get(entry);
     this.approvedBody = undefined;
+    const [first] = this.entriesAbout(subjectType, subjectId);
+    this.forgottenMembers = first?.['isOld'] === true ? Object.keys(entry['state'] ?? {}) : FORGOTTEN;
     const decision = entry['state'];
     if (this.#made === undefined && subjectType === 'decision' && decision !== null && isEmergency(decision))
       this.#made = { entries: this.#ofEmergencies.get(subjectId) ?? [] };
@@ -155,7 +160,7 @@ export class LogHistory {
       // What a grant rests on decides its use; a decision rests on its execution, and that on nothing else here.
       if (seen.has(name) || kind === 'execution') continue;
       seen.add(name);
-      const last = this.#bySubject.get(name)?.at(-1);
+      const last = this.#entriesOf(name).at(-1);
       subjects.push(...referencesIn(kind, last?.['state'] ?? {}, {}));
     }
     return false;
@@ -166,7 +171,7 @@ export class LogHistory {
    * @param {string | null} id
    */
   entriesAbout(type, id) {
-    return this.#bySubject.get(subjectKey(type, id)) ?? [];
+    return this.#entriesOf(subjectKey(type, id));
   }
 
   /** @param {string} hash */
@@ -275,13 +280,33 @@ export class LogHistory {
     for (const text of await findValidSignatures([...registrations, ...this.entries])) this.validSignatures.add(text);
   }
 
-  #forgetEnded() {
+  /** Of an execution outside of a run that was authorised a week ago, only its result can come. */
+  #forgetOld() {
     const now = Date.parse(this.entries.at(-1)?.['timestamp']);
-    for (const { subjectType, subjectId, state } of this.entries)
-      if (subjectType === 'execution' && ENDED.includes(state?.outcome) && state.run === undefined)
-        this.#ended.add(subjectKey(subjectType, subjectId), now);
-    for (const key of this.#ended.takeBefore(now - LOOKED_BACK_MS)) this.#bySubject.delete(key);
+    for (const { action, subjectType, subjectId, state } of this.entries)
+      if (AUTHORISING.includes(action) && state !== null && state.run === undefined)
+        this.#authorised.add(subjectKey(subjectType, subjectId), now);
+    for (const key of this.#authorised.takeBefore(now - LOOKED_BACK_MS)) {
+      const last = this.#entriesOf(key).at(-1);
+      if (last?.['state']?.outcome !== 'authorized') this.#bySubject.delete(key);
+      else this.#bySubject.set(key, JSON.stringify([{ ...last, isOld: true, state: { outcome: 'authorized' } }]));
+    }
   }
+
+  /** @param {string} key */
+  #entriesOf(key) {
+    const entries = this.#bySubject.get(key) ?? [];
+    return typeof entries === 'string' ? /** @type {Json[]} */ (JSON.parse(entries)) : entries;
+  }
+}
+
+/**
+ * True if nobody has to decide about an execution any more.
+ * @param {Json[]} entries
+ */
+function isSettled(entries) {
+  const { subjectType, state } = entries.at(-1) ?? {};
+  return subjectType === 'execution' && (state?.outcome === 'authorized' || ENDED.includes(state?.outcome));
 }
 
 /**
@@ -297,7 +322,7 @@ function neededOf(entries) {
   if (LAST_SAYS_ALL.includes(subjectType)) return [lean(last)];
   if (subjectType === 'passkey' || subjectType === 'claim') return last['state'] === null ? [] : [lean(last)];
   if (subjectType === 'delegation') return first === last ? [first] : [first, last];
-  if (subjectType !== 'execution') return [];
+  if (subjectType !== 'execution' || last['state']?.outcome === 'denied') return [];
   const authorising = entries.find(({ action }) => AUTHORISING.includes(action));
   return [...new Set([first, authorising, last])].flatMap((entry) => (entry === undefined ? [] : lean(entry)));
 }
