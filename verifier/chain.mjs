@@ -80,7 +80,6 @@ export class Chain {
     this.hash = String(hash);
     this.#timestamp = String(timestamp);
     this.#grow();
-    // What a damaged log says is not recomputed.
     if (isObject(entry)) await this.#recompute(entry);
   }
 

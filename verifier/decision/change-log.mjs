@@ -5,7 +5,7 @@ import { OPERATOR } from './narration.mjs';
 import { placeOf } from './reviewer.mjs';
 
 /** Actions of entries that add a review. */
-const REVIEWED = ['decision.reviewed', 'decision.approved', 'decision.rejected'];
+export const REVIEWED = ['decision.reviewed', 'decision.approved', 'decision.rejected'];
 
 /**
  * What only a whole log shows about a change: that it was made by the holder of a key of its proposer, and approved with

@@ -4,7 +4,7 @@ import { ZONES } from '../evaluation/zone-data.mjs';
 import { ACCESS_DENIED, RECORD_ACTIONS } from '../record-actions.mjs';
 import { expectAuditForm } from './audit-form.mjs';
 import { BindingRejections } from './binding-rejections.mjs';
-import { changeFaults } from './change-log.mjs';
+import { changeFaults, REVIEWED } from './change-log.mjs';
 import { recomputeMade } from './changes.mjs';
 import { ConstantMembers } from './constant-members.mjs';
 import { delegateFaults } from './delegations.mjs';
@@ -243,8 +243,7 @@ export class LogDecisions {
    * @returns {string[]}
    */
   #signerFaults({ action, state }) {
-    const isReview = ['decision.reviewed', 'decision.approved', 'decision.rejected'].includes(action);
-    const { signature, approverId } = (isReview ? state.reviews.at(-1) : undefined) ?? {};
+    const { signature, approverId } = (REVIEWED.includes(action) ? state.reviews.at(-1) : undefined) ?? {};
     return signature === undefined ? [] : [this.#passkeys.faultOf(signature.passkeyId, approverId) ?? []].flat();
   }
 

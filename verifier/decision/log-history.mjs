@@ -72,7 +72,9 @@ export class LogHistory {
         const { agentId, entityId } = entry['audit'];
         this.#lost.set(key, { agentId, entityId });
       }
-      this.#bySubject.set(key, [...this.#entriesOf(key), entry]);
+      const all = this.#entriesOf(key);
+      all.push(entry);
+      this.#bySubject.set(key, all);
     }
     this.#noteMakings();
     await this.#verifySignatures();
