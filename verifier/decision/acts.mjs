@@ -76,7 +76,7 @@ const ACTS = {
  * @returns {Act | undefined} undefined if callers of any kind may have caused it
  */
 export function actOf(entry, history) {
-  const { audit, state, sequence } = entry;
+  const { subjectType, audit, state, sequence } = entry;
   const { action, actor } = audit;
   if (action === 'execution.completed') {
     const before = history.stateBefore(history.entriesAbout('execution', state.id), sequence);
@@ -86,8 +86,9 @@ export function actOf(entry, history) {
   }
   if (action === 'decision.cancelled') return cancellationOf(state, actor);
   const act = Object.hasOwn(ACTS, action) ? ACTS[action] : undefined;
-  // Whoever holds a key may reject a change.
-  return act?.isBound === true && state.change !== undefined ? { ...act, isBound: false } : act;
+  // Whoever holds a key may reject a change, and review a decision for which no execution waits.
+  const isForExecution = subjectType !== 'decision' || state.executionId !== undefined;
+  return act?.isBound === true && !isForExecution ? { ...act, isBound: false } : act;
 }
 
 /**
