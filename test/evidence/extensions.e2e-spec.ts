@@ -10,6 +10,10 @@ import { createAgent, createPolicy } from '../support/application/factories';
 import { send } from '../support/application/send';
 import { stageOf } from '../support/application/stage';
 import { runVerifier } from '../support/processes/run-verifier';
+import { decisionFileOf, keyAndLog, verifyFile } from './verified-file';
+
+/** Whether nothing may be spent any more. */
+let isOver = false;
 
 @Injectable()
 class Budget {
@@ -17,7 +21,7 @@ class Budget {
 
   @ActionGuard('budget')
   check({ parameters }: GuardedAction): string | null {
-    return parameters['amount'] === undefined ? null : this.spent;
+    return isOver || parameters['amount'] !== undefined ? this.spent : null;
   }
 }
 
@@ -58,5 +62,19 @@ describe('A decision file of a service with extensions', () => {
     const { output } = await runVerifier([path, '--public-key', publicKey]);
     expect(output).toContain(sentence);
     expect(output).toMatch(new RegExp(`\\nRECOMPUTED: ${outcome} as recorded\\n$`));
+  });
+
+  it('recomputes a resume that the module refused, which is before approvals are counted', async () => {
+    const { app, ann } = stage;
+    const body = { action: 'pay', resourceType: 'order', resourceId: 'asked/2', parameters: {} };
+    const { id, decisionId } = (await send(app, 'POST', '/api/v1/agents/bot/execute', { body })).body;
+    await approve(app, decisionId, ann);
+    isOver = true;
+    expect((await send(app, 'POST', `${EXECUTIONS}/${id}/resume`)).body.error.reason).toBe('extension_refused');
+    isOver = false;
+    const { publicKey, log } = await keyAndLog(app);
+    const { output } = await verifyFile(await decisionFileOf(app, { id }), publicKey, log);
+    expect(output).toContain('a module of the operator refused it, which no file can show');
+    expect(output).toMatch(/\nRECOMPUTED: approved as recorded\n$/);
   });
 });

@@ -31,8 +31,11 @@ export function recomputeResume(entry, history, report) {
   const verdict = recomputeVerdict(entry, history, report, 'took the approval up');
   if (verdict === undefined) return;
   expectRepeated(entry, isDenied || state.via !== undefined, history, report);
-  if (verdict.approval === null) report.expect('details.approvers', audit.details.approvers ?? [], []);
-  const isFilled = verdict.approval === null || isFilledBy(verdict.approval.approvers, entry, history, report);
+  // A module is asked before the approvals are counted.
+  const isByModule = isDenied && audit.reason === 'extension_refused';
+  const approval = isByModule ? null : verdict.approval;
+  if (approval === null) report.expect('details.approvers', audit.details.approvers ?? [], []);
+  const isFilled = approval === null || isFilledBy(approval.approvers, entry, history, report);
   const reason = isFilled ? (verdict.effect === 'deny' ? verdict.reason : null) : 'approval_insufficient';
   if (!isDenied) {
     report.expect('the reason', null, reason);
@@ -40,7 +43,7 @@ export function recomputeResume(entry, history, report) {
     expectAuthorized(state, verdict, report);
     return report.say('So it was authorized, and the approval was used up.');
   }
-  if (audit.reason === 'extension_refused' && reason === null)
+  if (isByModule && reason === null)
     return report.say('The policies let it through; a module of the operator refused it, which no file can show.');
   if (audit.reason === UNKNOWN && reason === null)
     return report.say('So it was refused: it may have taken effect already. The approval stayed as it was.');
