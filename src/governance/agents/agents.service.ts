@@ -43,7 +43,7 @@ export class AgentsService {
       if ((observeUntil !== undefined || team !== undefined) && !caller.effectiveScopes.has('admin'))
         throw scopeMissing(['admin']);
       precondition.require(agent.revision);
-      if (observeUntil !== undefined) requireObservable(agent, observeUntil, this.ledger.clockTime);
+      if (observeUntil !== undefined) requireObservable(agent, observeUntil, new Date(transaction.now));
       if (agent.kind === 'human' && typeof team === 'string') throw invalidField('team', NOT_IN_TEAM);
       await requireMayBeInSlack(transaction, agent, update);
       await this.bindToDirectory(transaction, agent, update);

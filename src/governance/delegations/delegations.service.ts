@@ -33,7 +33,7 @@ export class DelegationsService {
       if (id === undefined || caller.agentId !== id) throw callerRefused('not_this_agent');
     });
     return this.ledger.withLookups(agentLookup(request.to)).write(caller, async (transaction) => {
-      requireTimes(request, this.ledger.clockTime.toISOString());
+      requireTimes(request, transaction.now);
       const to = await requireSubstitute(transaction, agentId, request.to);
       const own = await transaction.findAll(DELEGATION, { agentId });
       const current = own.map((delegation) => settleDelegation(transaction, delegation));
@@ -94,7 +94,7 @@ function requireOwn(delegation: Delegation | undefined, agentId: string): Delega
   return requireFound(delegation?.agentId === agentId ? delegation : undefined, 'delegation');
 }
 
-/** @param now time by the clock @throws VALIDATION_ERROR */
+/** @param now ledger time @throws VALIDATION_ERROR */
 function requireTimes({ from, until }: CreateDelegationRequest, now: string): void {
   if (from !== undefined && from <= now) throw invalidField('from', 'must be in the future; left out, it is now');
   const start = from ?? now;
