@@ -17,7 +17,7 @@ import { valueFaults } from '../record-states.mjs';
  * @typedef {object} Form
  * @property {readonly string[]} [outcomes]
  * @property {readonly string[]} [actors]
- * @property {(entry: Json) => boolean} [isServices] whether the service may have written the entry itself, if it is one
+ * @property {(entry: Json, history: History) => boolean} [isServices] whether the service may have written the entry itself, if it is one
  *   of `actors`
  * @property {(state: Json) => unknown} [agentId]
  * @property {boolean} [reason] whether it has one: that of a caller, or one that is recomputed elsewhere
@@ -175,7 +175,13 @@ const FORMS = {
   },
   'grant.used_up': { agentId: actingAgentId, details: endDetails },
   'grant.expired': { actors: SERVICE, agentId: actingAgentId, details: endDetails },
-  'grant.revoked': { agentId: actingAgentId, details: endDetails, reason: true },
+  'grant.revoked': {
+    actors: [...CALLERS, ...SERVICE],
+    isServices: isErasedAtOnce,
+    agentId: actingAgentId,
+    details: endDetails,
+    reason: true,
+  },
   'delegation.created': { agentId: actingAgentId, times: ['createdAt'] },
   'delegation.started': { actors: SERVICE, agentId: actingAgentId },
   'delegation.ended': { agentId: actingAgentId, times: ['endedAt'] },
@@ -208,7 +214,7 @@ export function expectAuditForm(entry, history, report) {
   const isActor =
     actors.includes(actor.type) &&
     isText(actor.id) &&
-    (actor.type !== 'system' || (actor.id === SERVICE_ID && isServices?.(entry) !== false)) &&
+    (actor.type !== 'system' || (actor.id === SERVICE_ID && isServices?.(entry, history) !== false)) &&
     mayBePerson(entry);
   if (!isActor) differ('actor', actor);
   if (agentId === undefined ? !isTextOrNull(audit.agentId) : audit.agentId !== agentId(state))
@@ -262,6 +268,17 @@ function entitiesOf(subjectType, subjectId, history) {
  */
 function isOfDirectory({ state, audit }) {
   return (state.directory ?? null) !== null && canonicalJson(audit.details.fields) === canonicalJson(['roles']);
+}
+
+/**
+ * True of a grant that ends as its decision is erased, because the service keeps contents no longer than it should.
+ * @param {Json} entry
+ * @param {History} history
+ */
+function isErasedAtOnce({ subjectId, timestamp }, history) {
+  return history
+    .entriesAbout('grant', subjectId)
+    .some((entry) => entry['action'] === 'grant.erased' && entry['timestamp'] === timestamp);
 }
 
 /**
