@@ -240,7 +240,7 @@ describe('The verifier, on entries that no action of the service writes', () => 
     ],
     'a grant that nobody gave': [
       'sent',
-      /names buys, which does not let it through/,
+      /has no entry of the grant grt_01M8GXKYS9AAYGA38BW7HT1BT3 and its decision before it/,
       (entries) => {
         buyFirst(entries);
         return entries;
@@ -311,7 +311,7 @@ describe('The verifier, on entries that no action of the service writes', () => 
     ],
     'a misspelled resource': [
       'sent',
-      /of exe_\w+, the resource/,
+      /the resource is not spelled as one can be/,
       (entries) => {
         const own = find(entries, 'execution.authorized', idOf('first'));
         own.state.resourceId = own.audit.details.resourceId = 'a/../b';

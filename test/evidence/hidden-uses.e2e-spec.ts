@@ -108,7 +108,7 @@ describe('The verifier, on uses that other policies, agents or principals hide',
     ['a policy that was not in force', OTHER_POLICIES, (earlier) => name(earlier, [{ ...stage.low, id: 'pol_0' }])],
     [
       'one that forbids it',
-      /names forbid, which does not let it through/,
+      /the effect is recorded as "allow", and computed as "deny"/,
       (earlier) => {
         earlier.state.resourceId = earlier.audit.details.resourceId = 'vault';
         name(earlier, [stage.forbid]);
@@ -116,7 +116,7 @@ describe('The verifier, on uses that other policies, agents or principals hide',
     ],
     [
       'one that requires an approval, and no grant that the log has',
-      /names ask, which does not let it through/,
+      /has no entry of the grant grt_01M8GXKYS9AAYGA38BW7HT1BT3 and its decision before it/,
       (earlier) => {
         earlier.state.resourceId = earlier.audit.details.resourceId = 'safe';
         earlier.state.grantId = earlier.audit.details.grantId = 'grt_01M8GXKYS9AAYGA38BW7HT1BT3';

@@ -1,42 +1,28 @@
-import { termFaults } from './grants.mjs';
 import { AUTHORISING } from './history.mjs';
-import { hashOfRequest } from './request-hash.mjs';
-import { resourceFault } from './request-form.mjs';
 
 /**
- * Checks what every execution of a log says of its request and of what authorised it, and which decision gave each
- * grant, whether or not a file recomputes it.
+ * Checks what authorised the executions of a log, and which decision gave each grant, as far as erased contents leave it
+ * open: what is whole is recomputed.
  *
  * @typedef {import('./read-file.mjs').Json} Json
- * @typedef {object} Settled a decision that was approved or rejected
- * @property {Json | null | undefined} decision nothing if it was erased
- * @property {Json | null | undefined} [execution] the one that was settled with it
- * @property {boolean} hasGiven whether it has given a grant
  */
 
-export const BEGINNINGS = ['execution.authorized', 'execution.denied', 'execution.approval_requested'];
 const ERASING = ['execution.erased', 'decision.erased', 'grant.erased'];
 /** Actions after which the approval of an execution is good for nothing. */
 const GIVING_UP = ['execution.cancelled', 'execution.expired'];
 /** Actions of decisions that may give a grant in the same commit. */
 const GIVING = ['decision.approved', 'decision.rejected'];
-/** Actions of the executions that such a decision settles with it. */
-const GIVEN = ['execution.approved', 'execution.rejected'];
-/** Actions after which a grant serves nothing. */
-const ENDING = ['grant.used_up', 'grant.expired', 'grant.revoked'];
 
-export class ExecutionLog {
+export class ErasedAuthority {
   /** Maps the ids of policies to their effect and name. @type {Map<string, { effect: string, name: string }>} */
   #policies = new Map();
-  /** Maps grants to what they are for; null if it was erased. @type {Map<string, string | null>} */
+  /** Maps grants to the kind of action that each is for; null if it was erased. @type {Map<string, string | null>} */
   #grants = new Map();
   /**
    * Maps grants whose contents were erased to the kind of action for which each served.
    * @type {Map<string, string | undefined>}
    */
   #erasedGrants = new Map();
-  /** Grants that have ended. @type {Set<string>} */
-  #endedGrants = new Set();
   /** Maps approved executions that nobody has resumed to the decision on each. @type {Map<string, string>} */
   #approvals = new Map();
   /**
@@ -50,11 +36,12 @@ export class ExecutionLog {
    * @type {Map<string, string>}
    */
   #erasedAuthorisations = new Map();
-  /** The decisions that were settled at the time of the last one. @type {Map<string, Settled>} */
-  #settled = new Map();
+  /**
+   * Maps the decisions that were settled at the time of the last one to whether each has given a grant.
+   * @type {Map<string, boolean>}
+   */
+  #givers = new Map();
   #settledAt = '';
-  /** True if an execution that was settled then has been erased: nobody knows by which decision. */
-  #hasErasedExecution = false;
 
   /**
    * @param {Json} entry the next one of the log
@@ -64,20 +51,18 @@ export class ExecutionLog {
   faults(entry, state) {
     const { subjectType, subjectId, action } = entry;
     if (GIVING.includes(action)) this.#noteSettled(entry, state);
-    if (GIVEN.includes(action)) this.#noteExecution(entry, state);
     if (GIVING_UP.includes(action)) this.#approvals.delete(subjectId);
-    if (ENDING.includes(action)) this.#endedGrants.add(subjectId);
     if (AUTHORISING.includes(action) && !state) this.#erasedAuthorisations.set(subjectId, action);
     if (action === 'execution.resumed' && state) return this.#approvalFaults(subjectId, state);
+    if (action === 'execution.authorized' && state) return this.#useFaults(subjectId, state);
     if (ERASING.includes(action) && state) return this.#erasureFaults(entry, state);
     const grantFaults = action === 'grant.created' && state ? this.#grantFaults(entry, state) : [];
-    if (action === 'grant.created') this.#grants.set(subjectId, state ? purposeOf(state) : null);
+    if (action === 'grant.created') this.#grants.set(subjectId, state ? kindOf(state) : null);
     if (subjectType === 'policy' && state) {
       const { effect, name } = state;
       this.#policies.set(subjectId, { effect, name });
     }
-    if (!state || !BEGINNINGS.includes(action)) return grantFaults;
-    return [...this.#requestFaults(entry, state), ...this.#authorityFaults(entry, state)];
+    return grantFaults;
   }
 
   /**
@@ -85,26 +70,12 @@ export class ExecutionLog {
    * @param {Json | null | undefined} state nothing if it was erased
    */
   #noteSettled({ subjectId, action, timestamp }, state) {
-    if (timestamp !== this.#settledAt) {
-      this.#settled.clear();
-      this.#hasErasedExecution = false;
-    }
+    if (timestamp !== this.#settledAt) this.#givers.clear();
     this.#settledAt = timestamp;
-    this.#settled.set(subjectId, { decision: state, hasGiven: false });
+    this.#givers.set(subjectId, false);
     if (action !== 'decision.approved') return;
     if (!state) this.#erasedApprovals.set(subjectId, undefined);
     else if (state['executionId'] !== undefined) this.#approvals.set(state['executionId'], subjectId);
-  }
-
-  /**
-   * @param {Json} entry that approved or rejected an execution
-   * @param {Json | null | undefined} state nothing if it was erased
-   */
-  #noteExecution({ timestamp }, state) {
-    if (timestamp !== this.#settledAt) return;
-    if (!state) this.#hasErasedExecution = true;
-    const settled = this.#settled.get(state?.['decisionId']);
-    if (settled !== undefined) settled.execution = state;
   }
 
   /**
@@ -117,6 +88,19 @@ export class ExecutionLog {
     const isApproved = this.#approvals.get(id) === decisionId || this.#isErasedApproval(decisionId, id);
     this.#approvals.delete(id);
     return isApproved ? [] : [`${id} was resumed, and no approved decision is on it`];
+  }
+
+  /**
+   * Finds an execution by an erased grant that has served another kind of action.
+   * @param {string} id
+   * @param {Json} execution
+   * @returns {string[]}
+   */
+  #useFaults(id, execution) {
+    const { grantId } = execution;
+    return this.#grants.get(grantId) !== null || this.#isErasedGrant(grantId, execution)
+      ? []
+      : [`${id} was authorised by ${grantId}, which had served another kind of action`];
   }
 
   /**
@@ -138,9 +122,9 @@ export class ExecutionLog {
     this.#erasedAuthorisations.delete(subjectId);
     if (action === 'execution.resumed') return this.#approvalFaults(subjectId, state);
     const { policies, grantId } = state;
-    const purpose = this.#grants.get(grantId);
-    const isServed = purpose === null ? this.#isErasedGrant(grantId, state) : purpose?.startsWith(kindOf(state));
-    return action === undefined ? [] : this.#obstacleFaults(subjectId, policies, isServed === true);
+    const kind = this.#grants.get(grantId);
+    const isServed = kind === null ? this.#isErasedGrant(grantId, state) : kind === kindOf(state);
+    return action === undefined ? [] : this.#obstacleFaults(subjectId, policies, isServed);
   }
 
   /**
@@ -162,60 +146,16 @@ export class ExecutionLog {
   }
 
   /**
-   * Finds a grant that its decision has not given: a decision gives one at most, as it is settled, for what its
-   * execution does.
+   * Finds a grant that its decision has not given: a decision gives one at most, as it is settled.
    * @param {Json} entry
    * @param {Json} grant
    * @returns {string[]}
    */
-  #grantFaults(entry, grant) {
-    const { subjectId, timestamp } = entry;
-    const { decisionId } = grant;
-    const settled = this.#settledAt === timestamp ? this.#settled.get(decisionId) : undefined;
-    if (settled === undefined) return [`${subjectId} was made, and no decision gave it then`];
-    if (settled.hasGiven) return [`the decision ${decisionId} had given a grant before`];
-    settled.hasGiven = true;
-    const { decision, execution } = settled;
-    if (!decision) return [];
-    if (!execution)
-      return this.#hasErasedExecution ? [] : [`${subjectId} was made, and its decision settled no execution`];
-    return termFaults({ entry: { ...entry, state: grant }, decision, execution }).map(
-      (fault) => `of ${subjectId}, ${fault}`,
-    );
-  }
-
-  /**
-   * @param {Json} entry
-   * @param {Json} state
-   * @returns {string[]}
-   */
-  #requestFaults({ v, subjectId }, state) {
-    // The first release, of the first form, took resources in more spellings.
-    if (v === 1) return [];
-    const fault = resourceFault(state);
-    if (fault !== undefined) return [`of ${subjectId}, ${fault}`];
-    return state['actionHash'] === hashOfRequest(state)
-      ? []
-      : [`the actionHash of ${subjectId} is not that of its request`];
-  }
-
-  /**
-   * @param {Json} entry
-   * @param {Json} state
-   * @returns {string[]}
-   */
-  #authorityFaults({ subjectId, action, audit }, state) {
-    if (action !== 'execution.authorized') return [];
-    const { policies = [] } = audit.details ?? {};
-    if (this.#endedGrants.has(state['grantId']))
-      return [`${subjectId} was authorised by ${state['grantId']}, which had ended`];
-    const purpose = this.#grants.get(state['grantId']);
-    const principal = state['onBehalfOf']?.subject ?? null;
-    const isServed =
-      purpose === null
-        ? this.#isErasedGrant(state['grantId'], state)
-        : purpose === purposeOf({ ...state, onBehalfOf: principal });
-    return this.#obstacleFaults(subjectId, policies, isServed);
+  #grantFaults({ subjectId, timestamp }, { decisionId }) {
+    const hasGiven = this.#settledAt === timestamp ? this.#givers.get(decisionId) : undefined;
+    this.#givers.set(decisionId, true);
+    if (hasGiven === undefined) return [`${subjectId} was made, and no decision gave it then`];
+    return hasGiven ? [`the decision ${decisionId} had given a grant before`] : [];
   }
 
   /**
@@ -247,15 +187,7 @@ function isFirstOrEqual(values, key, value) {
 }
 
 /**
- * Returns what a grant is for, or what an execution does, except its resource and its parameters.
- * @param {Json} record
- */
-function purposeOf(record) {
-  return `${kindOf(record)}${JSON.stringify(record['onBehalfOf'])}`;
-}
-
-/**
- * Returns what is left of that once the record was erased.
+ * Returns what is left of what a grant is for, or an execution did, once it was erased.
  * @param {Json} record
  */
 function kindOf({ agentId, action, resourceType }) {

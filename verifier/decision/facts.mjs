@@ -25,7 +25,7 @@ import { claimedEntityIn, withoutSlash } from '../evaluation/resources.mjs';
 
 /** Bounds of the claims about an entity that count: docs/policies.md, "What is known of the target". */
 const MAX_CLAIMS = 100;
-const MAX_VALUE_BYTES = 1_000;
+export const MAX_VALUE_BYTES = 1_000;
 const MAX_CONTEXT_BYTES = 65_536;
 
 /**

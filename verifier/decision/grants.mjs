@@ -3,7 +3,6 @@ import { approvalsOf } from '../evaluation/requirement.mjs';
 import { matchesResource } from '../evaluation/resources.mjs';
 import { after, comparable, isWithinAllowance, termsText } from './grant-terms.mjs';
 import { denialOf } from './delegations.mjs';
-import { Report } from './report.mjs';
 import { groupsFilled } from './reviewer.mjs';
 import { reviewedResource } from './review.mjs';
 
@@ -12,6 +11,7 @@ import { reviewedResource } from './review.mjs';
  *
  * @typedef {import('./read-file.mjs').Json} Json
  * @typedef {import('./history.mjs').History} History
+ * @typedef {import('./report.mjs').Report} Report
  * @typedef {{ entry: Json, decision: Json, execution: Json }} GrantCreation `execution`: the one that its decision is about
  */
 
@@ -47,17 +47,6 @@ export function recomputeGrant(entry, history, report) {
   expectTerms(creation, report);
   if (decision['status'] === 'rejected') expectGivenInstead(creation, history, report);
   report.say(`With that the grant ${subjectId} was made.`);
-}
-
-/**
- * Finds in what a grant is another one than its decision gave, as far as the decision and its execution say.
- * @param {GrantCreation} made
- * @returns {string[]}
- */
-export function termFaults(made) {
-  const report = new Report();
-  expectTerms(made, report);
-  return report.differences.map(({ difference }) => difference);
 }
 
 /**

@@ -8,7 +8,7 @@ import { changeFaults, REVIEWED } from './change-log.mjs';
 import { recomputeMade } from './changes.mjs';
 import { ConstantMembers } from './constant-members.mjs';
 import { delegateFaults } from './delegations.mjs';
-import { BEGINNINGS, ExecutionLog } from './execution-log.mjs';
+import { ErasedAuthority } from './erased-authority.mjs';
 import { GrantUses } from './grant-uses.mjs';
 import { recomputeWithGuesses } from './guesses.mjs';
 import { AUTHORISING } from './history.mjs';
@@ -35,6 +35,7 @@ import { UnknownOutcomes } from './unknown-outcomes.mjs';
 
 /** Every agent. */
 const ALL = { has: () => true };
+const BEGINNINGS = ['execution.authorized', 'execution.denied', 'execution.approval_requested'];
 const RECOMPUTED = ['execution', 'decision', 'grant', 'delegation'];
 /** A difference of an entry's facts from those that its policies look up. */
 const FACTS_DIFFER = /^details\.(?:earlier|claims) is recorded/;
@@ -52,7 +53,7 @@ export class LogDecisions {
   #emergencies = new OpenEmergencies();
   #facts = new LogFacts();
   /** Checks of records that also know what is left of erased ones. */
-  #allRecords = [new ConstantMembers(), new ExecutionLog(), new OpenRequests(), new GrantUses()];
+  #allRecords = [new ConstantMembers(), new ErasedAuthority(), new OpenRequests(), new GrantUses()];
   /** Active stops, by id. @type {Map<string, Json>} */
   #stops = new Map();
   /** The entries of the last time. @type {Json[]} */

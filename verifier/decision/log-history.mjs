@@ -1,7 +1,7 @@
 import { canonicalJson } from '../canonical-json.mjs';
 import { isErased, isObject } from '../entry-check.mjs';
 import { isEmergency, isMaking } from './changes.mjs';
-import { claimsIn } from './facts.mjs';
+import { claimsIn, MAX_VALUE_BYTES } from './facts.mjs';
 import { AUTHORISING, ENDED, referencesIn, subjectKey } from './history.mjs';
 import { LogRules } from './log-rules.mjs';
 import { RecentItems } from './recent-items.mjs';
@@ -17,8 +17,6 @@ import { findValidSignatures } from './signatures.mjs';
 
 /** Milliseconds by which conditions look back outside of a run. */
 const LOOKED_BACK_MS = 7 * 86_400_000;
-/** The most bytes of a claim's value that a condition reads. */
-const MAX_VALUE_BYTES = 1_000;
 /** Kinds of records on which others rest, of which the last entry says everything. */
 const LAST_SAYS_ALL = ['agent', 'decision', 'grant', 'stop'];
 /** Long members on which nothing rests later: others check that they stay as they were. */
