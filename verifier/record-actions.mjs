@@ -48,6 +48,13 @@ const executionEnd = (outcome) => ({
 /** @param {string} status */
 const grantEnd = (status) => ({ ...statusChange(status), before: { status: ['active'] } });
 
+/**
+ * Returns what an erasure does to a record.
+ * @param {readonly string[]} names of the members of which it leaves something
+ * @param {Readonly<Record<string, readonly unknown[]>>} state what it leaves of others
+ */
+const emptied = (names, state) => ({ changes: [...names, ...Object.keys(state)], state });
+
 /** The refusal of a caller, which says nothing about what it is filed under. */
 export const ACCESS_DENIED = 'access.denied';
 const AUTHORISED = ['authorized', 'running'];
@@ -99,7 +106,7 @@ export const RECORD_ACTIONS = {
   'grant.used_up': grantEnd('used_up'),
   'grant.expired': grantEnd('expired'),
   'grant.revoked': grantEnd('revoked'),
-  'grant.erased': { changes: ['resourceId', 'resources', 'parametersHash', 'onBehalfOf'] },
+  'grant.erased': emptied([], { resourceId: [''], resources: [null], parametersHash: [null], onBehalfOf: [null] }),
   'decision.proposed': { begins: true, state: { status: ['proposed'], resolvedAt: [null] } },
   'decision.reviewed': { changes: ['reviews', 'updatedAt'], state: PROPOSED, before: PROPOSED },
   'decision.approved': lastReview('approved'),
@@ -115,7 +122,12 @@ export const RECORD_ACTIONS = {
   'decision.proposal_denied': { subjects: ['agent'] },
   'decision.approval_denied': {},
   'decision.rejection_denied': {},
-  'decision.erased': { changes: ['title', 'description', 'context', 'reviews', 'change', 'actionHash', 'erased'] },
+  'decision.erased': emptied(['context', 'reviews', 'change'], {
+    title: [''],
+    description: [''],
+    actionHash: [null],
+    erased: [true],
+  }),
   'execution.authorized': { begins: true, state: { outcome: AUTHORISED } },
   'execution.denied': { begins: true, state: { outcome: ['denied'] } },
   'execution.approval_requested': { begins: true, state: { outcome: ['pending_approval'] } },
@@ -141,7 +153,16 @@ export const RECORD_ACTIONS = {
     changes: ['outcome', 'completedAt', 'failureReason'],
     state: { outcome: ['interrupted'] },
   },
-  'execution.erased': {},
+  'execution.erased': emptied(['parameters'], {
+    resourceId: [''],
+    result: [null],
+    failureReason: [null],
+    actionHash: [null],
+    onBehalfOf: [null],
+    run: [null],
+    instead: [null],
+    erased: [true],
+  }),
   'erasure.begun': { begins: true },
   'erasure.completed': {},
   'ledger.restored': { subjects: ['restoration'], begins: true },

@@ -58,13 +58,16 @@ export class RecordStates {
     const wasErased = this.#erased.delete(key);
     const { begins = false } = recordAction(entry);
     const isStrange = before === undefined && !begins && LASTING.includes(kind);
-    if (LASTING.includes(kind) || IS_OPEN[kind]?.(state) === true) this.#states.set(key, textsOf(state));
+    const isOpen = IS_OPEN[kind]?.(state) === true;
+    const isReopened = before === undefined && !begins && !wasErased && isOpen;
+    if (LASTING.includes(kind) || isOpen) this.#states.set(key, textsOf(state));
     else this.#states.delete(key);
     return [
       ...(state['id'] === subjectId ? [] : [`the state has the id ${short(state['id'])}`]),
       ...valueFaults(entry, state),
       ...(begins ? creationFaults(entry, state) : []),
       ...(isStrange ? [`${String(action)} is the first entry of its ${kind}, which nothing has made`] : []),
+      ...(isReopened ? [`${String(action)} leaves the ${kind} open, which had ended`] : []),
       ...beforeFaults(entry, stagesBefore),
       ...(wasErased ? keptFaults(entry, kind, stagesBefore) : []),
       ...(before === undefined || begins ? [] : changeFaults(entry, textsOf(state), before)),

@@ -1,5 +1,15 @@
 import type { Parsed } from '../support/application/send';
 
+/** What the service leaves of the contents of a record, by kind. Members that a record lacks stay so. */
+const LEFT: Record<string, object> = {
+  execution: {
+    ...{ parameters: {}, resourceId: '', result: null, failureReason: null },
+    ...{ actionHash: undefined, onBehalfOf: undefined, run: undefined, instead: undefined, erased: true },
+  },
+  decision: { title: '', description: '', context: {}, actionHash: undefined, erased: true },
+  grant: { resourceId: '', resources: null, parametersHash: null, onBehalfOf: null },
+};
+
 /**
  * Takes the contents of entries about a record, as an erasure does, and adds the entry that says so. The log is not
  * sealed yet.
@@ -19,6 +29,7 @@ export function eraseIn(
   const { timestamp } = entries.at(-1) ?? {};
   Object.assign(erasing, { id: `${first.id}9`, sequence, action, timestamp, auditId: `${first.auditId}9` });
   Object.assign(erasing.audit, { id: erasing.auditId, action, details });
+  if (erasing.state !== null) erasing.state = JSON.parse(JSON.stringify({ ...erasing.state, ...LEFT[type] }));
   return [...entries.map((entry) => (isTaken(entry) ? emptied(entry, sequence) : entry)), erasing];
 }
 

@@ -17,8 +17,8 @@ import { valueFaults } from '../record-states.mjs';
  * @typedef {object} Form
  * @property {readonly string[]} [outcomes]
  * @property {readonly string[]} [actors]
- * @property {(entry: Json, history: History) => boolean} [isServices] whether the service may have written the entry itself, if it is one
- *   of `actors`
+ * @property {(entry: Json, history: History) => boolean} [isServices] whether the service may have written the entry
+ *   itself, if it is one of `actors`
  * @property {(state: Json) => unknown} [agentId]
  * @property {boolean} [reason] whether it has one: that of a caller, or one that is recomputed elsewhere
  * @property {(state: Json) => Readonly<Record<string, unknown>>} [details] what they have to be
@@ -177,7 +177,7 @@ const FORMS = {
   'grant.expired': { actors: SERVICE, agentId: actingAgentId, details: endDetails },
   'grant.revoked': {
     actors: [...CALLERS, ...SERVICE],
-    isServices: isErasedAtOnce,
+    isServices: isBeforeErasure,
     agentId: actingAgentId,
     details: endDetails,
     reason: true,
@@ -271,14 +271,17 @@ function isOfDirectory({ state, audit }) {
 }
 
 /**
- * True of a grant that ends as its decision is erased, because the service keeps contents no longer than it should.
+ * True if the same commit erases the record. Its contents go a little later, so an export may still have them.
  * @param {Json} entry
  * @param {History} history
  */
-function isErasedAtOnce({ subjectId, timestamp }, history) {
+function isBeforeErasure({ subjectType, subjectId, sequence, timestamp }, history) {
   return history
-    .entriesAbout('grant', subjectId)
-    .some((entry) => entry['action'] === 'grant.erased' && entry['timestamp'] === timestamp);
+    .entriesAbout(subjectType, subjectId)
+    .some(
+      (entry) =>
+        entry['action'] === `${subjectType}.erased` && entry['sequence'] > sequence && entry['timestamp'] === timestamp,
+    );
 }
 
 /**

@@ -8,6 +8,8 @@ export class GrantUses {
   #grants = new Map();
   /** Executions that were erased, and may have used any of them. */
   #erased = 0;
+  /** Those of them whose erasures have not said yet which grant each used. @type {Set<string>} */
+  #unknown = new Set();
 
   /**
    * @param {Json} entry the next one of the log
@@ -17,8 +19,10 @@ export class GrantUses {
   faults({ action, subjectId }, state) {
     if (action === 'grant.created' && state) this.#grants.set(subjectId, { uses: state['uses'], used: 0 });
     if (action === 'grant.used_up') return this.#endFaults(subjectId);
-    if (action !== 'execution.authorized') return [];
+    const isKnown = action === 'execution.erased' && this.#unknown.delete(subjectId);
+    if (action !== 'execution.authorized' && !isKnown) return [];
     if (!state) this.#erased += 1;
+    if (!state) this.#unknown.add(subjectId);
     return this.#useFaults(state?.['grantId']);
   }
 

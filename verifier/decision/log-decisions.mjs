@@ -13,6 +13,7 @@ import { GrantUses } from './grant-uses.mjs';
 import { recomputeWithGuesses } from './guesses.mjs';
 import { AUTHORISING } from './history.mjs';
 import { KeyRegistry } from './key-registry.mjs';
+import { erasedFaults, expectLasting } from './lasting-records.mjs';
 import { LogFacts } from './log-facts.mjs';
 import { LogHistory } from './log-history.mjs';
 import { withAnyForm } from './malformed.mjs';
@@ -152,7 +153,12 @@ export class LogDecisions {
       for (const fault of firstFormFaults(entry)) report.differ(fault);
       return;
     }
-    if (isErased(entry) || isOfModule(entry)) return;
+    if (isErased(entry)) return;
+    if (isOfModule(entry)) {
+      if (isRecomputed(entry)) expectLasting(entry, history, report);
+      return;
+    }
+    for (const fault of erasedFaults(entry, history)) report.differ(fault);
     if (isRecomputed(entry) || !isByService(entry)) expectAuditForm(entry, history, report);
     if (isRecomputed(entry) && history.restsOnLost(entry)) {
       this.#lost += 1;

@@ -138,7 +138,7 @@ export function expectKnown(entry, history, report) {
  * @returns {boolean} whether there is a state to go on from
  */
 function expectUnchanged(entry, history, report) {
-  const { sequence, subjectType, subjectId, state, audit } = entry;
+  const { sequence, subjectType, subjectId, audit } = entry;
   const before = history.stateBefore(history.entriesAbout(subjectType, subjectId), sequence);
   if (recordAction(entry).begins === true) {
     if (before !== undefined) report.differ(`${audit.action} is not the first entry of its ${subjectType}`, sequence);
@@ -148,12 +148,24 @@ function expectUnchanged(entry, history, report) {
     report.lack(`the file has no entry that began this ${subjectType}, ${subjectId}`);
     return false;
   }
+  expectOthersKept(entry, before, history, report);
+  return true;
+}
+
+/**
+ * Checks the members that an entry does not change.
+ * @param {Json} entry
+ * @param {Json} before the state of its record before it
+ * @param {Pick<History, 'forgottenMembers'>} history
+ * @param {Report} report
+ */
+export function expectOthersKept(entry, before, history, report) {
+  const { sequence, state } = entry;
   const mayChange = [...changeableMembers(entry), ...history.forgottenMembers];
   for (const name of new Set([...Object.keys(before), ...Object.keys(state)])) {
     if (!mayChange.includes(name))
       report.expect(`${name}, which this entry does not change,`, state[name], before[name], sequence);
   }
-  return true;
 }
 
 /**
