@@ -146,6 +146,7 @@ export class Chain {
     for (const fault of [...this.uses.end(), ...this.#pairs.end(), ...this.#versions.end()])
       this.findings.add('chain', `after entry ${this.sequence}`, fault);
     this.#noteForeignWindows();
+    this.#noteOtherDigests();
     for (const note of this.#decisions.notes) this.findings.note(note);
   }
 
@@ -154,6 +155,14 @@ export class Chain {
     if (count > 0)
       this.findings.note(
         `${count} uses of limits were counted in windows of another version of the time zones than this verifier has: when those windows began cannot be checked.`,
+      );
+  }
+
+  #noteOtherDigests() {
+    const count = this.uses.otherDigests;
+    if (count > 0)
+      this.findings.note(
+        `${count} uses of limits are of requests that had another digest in the same window, as after a change of API_KEY: whether the equal requests before count cannot be checked.`,
       );
   }
 

@@ -34,8 +34,12 @@ export class ExpectedUses {
    * @type {Map<string, ErasedAuthorization>}
    */
   #erased = new Map();
+  /** The last digest of each request, and when it was used. @type {Map<string, { key: unknown, time: string }>} */
+  #digests = new Map();
   /** Number of uses in windows of zones by another version of the IANA database than the verifier has. */
   foreignWindows = 0;
+  /** Number of uses whose request has another digest than an equal one in the same window. */
+  otherDigests = 0;
 
   /**
    * @param {JsonObject} state of a policy
@@ -139,7 +143,7 @@ export class ExpectedUses {
           ? []
           : [`${place} with the ${name} ${short(use[name])}, and the entry leads to ${short(value)}`],
       ),
-      ...(limit.by === OF_REQUEST ? this.#digestFaults(list, use['key'], entry['state']) : []),
+      ...(limit.by === OF_REQUEST ? this.#digestFaults(list, use, entry) : []),
       ...(isTakenWithin(list === 'used', limit, use)
         ? []
         : [`${place} that ${list === 'used' ? 'exceeds it' : 'it allows'}`]),
@@ -175,15 +179,19 @@ export class ExpectedUses {
   /**
    * Checks that no digest stands for two requests. Two digests may stand for one: the service may have changed its key.
    * @param {string} list
-   * @param {unknown} key
-   * @param {unknown} state of the execution; null if it was erased
+   * @param {JsonObject} use
+   * @param {JsonObject} entry
    */
-  #digestFaults(list, key, state) {
+  #digestFaults(list, { key, window }, { state, timestamp }) {
     if (!isDigest(key)) return [`details.${list} has a key that is no digest of a request`];
+    // The contents of the execution may have been erased.
     if (!isObject(state)) return [];
     const hash = hashOfRequest(state);
     const firstHash = this.#requests.get(String(key)) ?? hash;
     this.#requests.set(String(key), firstHash);
+    const last = this.#digests.get(hash);
+    if (last !== undefined && last.key !== key && last.time >= String(window)) this.otherDigests += 1;
+    if (list === 'used') this.#digests.set(hash, { key, time: String(timestamp) });
     return firstHash === hash ? [] : [`details.${list} has the digest of another request`];
   }
 }

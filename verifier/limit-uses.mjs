@@ -56,6 +56,11 @@ export class TakenUses {
     return this.#expected.foreignWindows;
   }
 
+  /** Number of uses whose request has another digest than an equal one in the same window. */
+  get otherDigests() {
+    return this.#expected.otherDigests;
+  }
+
   /** @returns {string[]} faults that show once all entries are read */
   end() {
     const faults = [];

@@ -1,5 +1,5 @@
 import { hashOf } from '../canonical-json.mjs';
-import { variableMembers } from '../record-actions.mjs';
+import { RECORD_ACTIONS, variableMembers } from '../record-actions.mjs';
 import { ENDED } from './history.mjs';
 
 /**
@@ -11,31 +11,50 @@ import { ENDED } from './history.mjs';
 
 /** The members that change, by kind. @type {ReadonlyMap<string, ReadonlySet<string>>} */
 const VARIABLE = new Map(['execution', 'decision', 'grant'].map((kind) => [kind, variableMembers(kind)]));
+/** The members that change once an execution was authorised. @type {ReadonlySet<string>} */
+const OF_RESULTS = new Set(
+  ['execution.completed', 'execution.interrupted'].flatMap((action) => RECORD_ACTIONS[action]?.changes ?? []),
+);
+const AUTHORISED = ['authorized', 'running'];
+/** Begins the mark of an execution that was authorised. */
+const BY_RESULTS = '!';
 /** Enough digits of a hash that no other content has them. */
 const HASH_DIGITS = 32;
 
 export class ConstantMembers {
-  /** Maps records to the hash of their constant members. @type {Map<string, string>} */
-  #hashes = new Map();
+  /** Maps records to marks of their constant members. @type {Map<string, string>} */
+  #marks = new Map();
 
   /**
    * @param {Json} entry the next one of the log
    * @param {Json | null | undefined} state nothing if it was erased
    * @returns {string[]} faults
    */
-  faults({ subjectType, subjectId, action }, state) {
+  faults({ subjectType, subjectId, action, v }, state) {
     const variable = VARIABLE.get(subjectType);
     if (variable === undefined || !state || state['erased'] !== undefined) return [];
-    const members = Object.fromEntries(Object.entries(state).filter(([name]) => !variable.has(name)));
-    const hash = hashOf(members).slice(0, HASH_DIGITS);
+    const markOf = (/** @type {boolean} */ isByResults) =>
+      markFor(state, isByResults ? OF_RESULTS : variable, isByResults);
     // An erasure takes some of them.
-    const first = action === `${subjectType}.erased` ? undefined : this.#hashes.get(subjectId);
-    if (isAtEnd(subjectType, state)) this.#hashes.delete(subjectId);
-    else if (first === undefined) this.#hashes.set(subjectId, hash);
-    return first === undefined || first === hash
+    const first = action === `${subjectType}.erased` ? undefined : this.#marks.get(subjectId);
+    // The first form has other policies.
+    const isAuthorised = subjectType === 'execution' && v !== 1 && AUTHORISED.includes(state['outcome']);
+    if (isAtEnd(subjectType, state)) this.#marks.delete(subjectId);
+    else if (first === undefined || isAuthorised) this.#marks.set(subjectId, markOf(isAuthorised));
+    return first === undefined || first === markOf(first.startsWith(BY_RESULTS))
       ? []
       : [`${subjectId} has other members than before, which never change`];
   }
+}
+
+/**
+ * @param {Json} state
+ * @param {ReadonlySet<string>} variable
+ * @param {boolean} isByResults
+ */
+function markFor(state, variable, isByResults) {
+  const members = Object.fromEntries(Object.entries(state).filter(([name]) => !variable.has(name)));
+  return `${isByResults ? BY_RESULTS : ''}${hashOf(members).slice(0, HASH_DIGITS)}`;
 }
 
 /**

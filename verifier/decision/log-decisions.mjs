@@ -67,6 +67,8 @@ export class LogDecisions {
   #firstForm = 0;
   /** Executions that no policy let through, but the default effect, which is a setting. */
   #byDefault = 0;
+  /** Entries that rules of an older evaluation decided. */
+  #byOldRules = 0;
   /** Changes of which only the service knows the body that was approved. */
   #unknownBodies = 0;
 
@@ -95,29 +97,38 @@ export class LogDecisions {
 
   /** What could not be recomputed, and why. */
   get notes() {
-    return [
-      ...(this.#lost === 0
-        ? []
-        : [`${this.#lost} entries rest on contents that are not there: what they decided cannot be checked in full.`]),
-      ...(this.undecided.length === 0
-        ? []
-        : [
-            `${this.undecided.length} entries were decided by another version of the time zones, or the verifier has none, and an hour more or less may decide otherwise: they cannot be checked.`,
-          ]),
-      ...(this.#firstForm === 0
-        ? []
-        : [`${this.#firstForm} entries are of version 1, which does not say what decided: they were not recomputed.`]),
-      ...(this.#byDefault === 0
-        ? []
-        : [
-            `${this.#byDefault} executions were let through by the default effect alone: that it was to allow rests on the operator’s word.`,
-          ]),
-      ...(this.#unknownBodies === 0
-        ? []
-        : [
-            `Of ${this.#unknownBodies} changes the body that was approved does not follow from the entries: that they are what it asked for rests on the service’s word.`,
-          ]),
+    /** @type {[count: number, text: (count: number) => string][]} */
+    const notes = [
+      [
+        this.#lost,
+        (count) => `${count} entries rest on contents that are not there: what they decided cannot be checked in full.`,
+      ],
+      [
+        this.undecided.length,
+        (count) =>
+          `${count} entries were decided by another version of the time zones, or the verifier has none, and an hour more or less may decide otherwise: they cannot be checked.`,
+      ],
+      [
+        this.#firstForm,
+        (count) => `${count} entries are of version 1, which does not say what decided: they were not recomputed.`,
+      ],
+      [
+        this.#byDefault,
+        (count) =>
+          `${count} executions were let through by the default effect alone: that it was to allow rests on the operator’s word.`,
+      ],
+      [
+        this.#byOldRules,
+        (count) =>
+          `${count} entries were decided by rules of an evaluation that is not the current one: that the service was of an older version rests on the operator’s word.`,
+      ],
+      [
+        this.#unknownBodies,
+        (count) =>
+          `Of ${count} changes the body that was approved does not follow from the entries: that they are what it asked for rests on the service’s word.`,
+      ],
     ];
+    return notes.flatMap(([count, text]) => (count === 0 ? [] : [text(count)]));
   }
 
   /**
@@ -170,6 +181,7 @@ export class LogDecisions {
     expectKnown(entry, history, report);
     const { rules } = entry['audit'].details;
     if (rules !== undefined) for (const fault of history.ruleSets.faultsOf(rules)) report.differ(fault);
+    if (rules !== undefined && history.ruleSets.isOld(rules)) this.#byOldRules += 1;
     this.#keepRules(entry, report);
     const isUndecided = this.#lacksZones() || recomputeWithGuesses(entry, history, report);
     if (isUndecided) this.undecided.push(placeOf(entry));

@@ -10,6 +10,7 @@ import { EVALUATIONS } from './read-file.mjs';
  * @typedef {{ policies: Policy[], defaultEffect: string, evaluation: number }} Rules
  */
 
+const CURRENT = Math.max(...EVALUATIONS);
 /** The newest first, as the service decides by it most often. */
 const CANDIDATES = [...EVALUATIONS]
   .reverse()
@@ -83,6 +84,14 @@ export class LogRules {
     return rules.evaluation >= newest
       ? []
       : [`its rules are of the evaluation ${rules.evaluation}, and others of ${newest} decided before`];
+  }
+
+  /**
+   * True if the rules with a hash are in force, and of an evaluation that is not the current one.
+   * @param {string} hash
+   */
+  isOld(hash) {
+    return (this.inForce(hash)?.evaluation ?? CURRENT) < CURRENT;
   }
 
   /**

@@ -57,7 +57,8 @@ export function senderFaults(entry, log) {
  * @returns {string[]}
  */
 function tokenFaults(act, agentId, { suspendedIds }) {
-  if (agentId === null || act.isAdmins === true || act.isPersonal === true) return [];
+  if (act.agentId === undefined || act.isAdmins === true || act.isPersonal === true) return [];
+  if (agentId === null) return [`a token, which ${act.text}, is bound to an agent, and names nobody`];
   return suspendedIds.has(agentId) ? [`${agentId}, who ${act.text}, was suspended`] : [];
 }
 
