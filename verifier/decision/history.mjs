@@ -1,6 +1,8 @@
 import { isMaking } from './changes.mjs';
 
 export const AUTHORISING = ['execution.authorized', 'execution.resumed'];
+/** Actions with which an execution begins. */
+export const BEGINNINGS = ['execution.authorized', 'execution.denied', 'execution.approval_requested'];
 /** Outcomes after which an execution changes no more, except by an erasure. */
 export const ENDED = ['denied', 'rejected', 'expired', 'cancelled', 'executed', 'failed', 'interrupted'];
 

@@ -9,9 +9,10 @@ import { recomputeMade } from './changes.mjs';
 import { ConstantMembers } from './constant-members.mjs';
 import { delegateFaults } from './delegations.mjs';
 import { ErasedAuthority } from './erased-authority.mjs';
+import { ErasedGrounds } from './erased-grounds.mjs';
 import { GrantUses } from './grant-uses.mjs';
 import { recomputeWithGuesses } from './guesses.mjs';
-import { AUTHORISING } from './history.mjs';
+import { AUTHORISING, BEGINNINGS } from './history.mjs';
 import { KeyRegistry } from './key-registry.mjs';
 import { erasedFaults, expectLasting } from './lasting-records.mjs';
 import { LogFacts } from './log-facts.mjs';
@@ -36,7 +37,6 @@ import { UnknownOutcomes } from './unknown-outcomes.mjs';
 
 /** Every agent. */
 const ALL = { has: () => true };
-const BEGINNINGS = ['execution.authorized', 'execution.denied', 'execution.approval_requested'];
 const RECOMPUTED = ['execution', 'decision', 'grant', 'delegation'];
 /** A difference of an entry's facts from those that its policies look up. */
 const FACTS_DIFFER = /^details\.(?:earlier|claims) is recorded/;
@@ -53,6 +53,7 @@ export class LogDecisions {
   #unknownOutcomes = new UnknownOutcomes(ALL);
   #emergencies = new OpenEmergencies();
   #facts = new LogFacts();
+  #erasedGrounds = new ErasedGrounds();
   /** Checks of records that also know what is left of erased ones. */
   #allRecords = [new ConstantMembers(), new ErasedAuthority(), new OpenRequests(), new GrantUses()];
   /** Active stops, by id. @type {Map<string, Json>} */
@@ -175,7 +176,7 @@ export class LogDecisions {
       this.#lost += 1;
       // What an execution begins with rests on erased records in a few facts only.
       if (!BEGINNINGS.includes(entry['action'])) return;
-    }
+    } else if (this.#erasedGrounds.mayDecide(entry, history)) this.#lost += 1;
     for (const fault of this.#callerFaults(entry)) report.differ(fault);
     if (!isRecomputed(entry)) return;
     expectKnown(entry, history, report);
@@ -218,6 +219,7 @@ export class LogDecisions {
     if (subjectType === 'stop' && state?.status === 'active') this.#stops.set(subjectId, state);
     else if (subjectType === 'stop') this.#stops.delete(subjectId);
     this.#emergencies.add(entry, state);
+    this.#erasedGrounds.add(entry);
     this.#facts.note(entry, history.stateBefore(history.entriesAbout(subjectType, subjectId), entry['sequence']));
     for (const check of this.#allRecords) for (const fault of check.faults(entry, state)) report.differ(fault);
   }
