@@ -76,5 +76,8 @@ describe('A decision file of a service with extensions', () => {
     const { output } = await verifyFile(await decisionFileOf(app, { id }), publicKey, log);
     expect(output).toContain('a module of the operator refused it, which no file can show');
     expect(output).toMatch(/\nRECOMPUTED: approved as recorded\n$/);
+    expect((await runVerifier(['-'], log)).output).toMatch(
+      /\nNOTE \d requests were refused by a module of the operator/,
+    );
   });
 });

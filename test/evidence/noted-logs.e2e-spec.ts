@@ -47,6 +47,12 @@ describe('The verifier, on an export of an operator who has the signing key', ()
     expect(output).toMatch(/\nVALID\n$/);
   });
 
+  it('notes a review in the name of somebody that the operator sent', async () => {
+    expect(await verified(entriesOf(stage.log))).toContain(
+      'NOTE 1 reviews were sent with a key that is bound to nobody, and nobody signed them',
+    );
+  });
+
   it('notes entries that rules of an older evaluation decided', async () => {
     const note = 'entries were decided by rules of an evaluation that is not the current one';
     expect(await verified(entriesOf(stage.log))).not.toContain(note);

@@ -17,6 +17,7 @@ import { KeyRegistry } from './key-registry.mjs';
 import { erasedFaults, expectLasting } from './lasting-records.mjs';
 import { LogFacts } from './log-facts.mjs';
 import { LogHistory } from './log-history.mjs';
+import { LogNotes } from './log-notes.mjs';
 import { withAnyForm } from './malformed.mjs';
 import { OpenEmergencies } from './open-emergencies.mjs';
 import { OpenRequests } from './open-requests.mjs';
@@ -60,18 +61,9 @@ export class LogDecisions {
   #stops = new Map();
   /** The entries of the last time. @type {Json[]} */
   #entries = [];
-  /** Entries that could not be recomputed, as contents on which they rest were erased. */
-  #lost = 0;
   /** Entries about which the hour between two versions of the time zones may have decided. @type {Json[]} */
   undecided = [];
-  /** Entries of the first form about what was decided. */
-  #firstForm = 0;
-  /** Executions that no policy let through, but the default effect, which is a setting. */
-  #byDefault = 0;
-  /** Entries that rules of an older evaluation decided. */
-  #byOldRules = 0;
-  /** Changes of which only the service knows the body that was approved. */
-  #unknownBodies = 0;
+  #notes = new LogNotes();
 
   /**
    * @param {Json} entry the next one of the log
@@ -98,38 +90,7 @@ export class LogDecisions {
 
   /** What could not be recomputed, and why. */
   get notes() {
-    /** @type {[count: number, text: (count: number) => string][]} */
-    const notes = [
-      [
-        this.#lost,
-        (count) => `${count} entries rest on contents that are not there: what they decided cannot be checked in full.`,
-      ],
-      [
-        this.undecided.length,
-        (count) =>
-          `${count} entries were decided by another version of the time zones, or the verifier has none, and an hour more or less may decide otherwise: they cannot be checked.`,
-      ],
-      [
-        this.#firstForm,
-        (count) => `${count} entries are of version 1, which does not say what decided: they were not recomputed.`,
-      ],
-      [
-        this.#byDefault,
-        (count) =>
-          `${count} executions were let through by the default effect alone: that it was to allow rests on the operator’s word.`,
-      ],
-      [
-        this.#byOldRules,
-        (count) =>
-          `${count} entries were decided by rules of an evaluation that is not the current one: that the service was of an older version rests on the operator’s word.`,
-      ],
-      [
-        this.#unknownBodies,
-        (count) =>
-          `Of ${count} changes the body that was approved does not follow from the entries: that they are what it asked for rests on the service’s word.`,
-      ],
-    ];
-    return notes.flatMap(([count, text]) => (count === 0 ? [] : [text(count)]));
+    return this.#notes.texts;
   }
 
   /**
@@ -161,7 +122,7 @@ export class LogDecisions {
       recomputeMade(entry, history, report);
     }
     if (entry['v'] === 1) {
-      if (isRecomputed(entry)) this.#firstForm += 1;
+      if (isRecomputed(entry)) this.#notes.count('firstForm');
       for (const fault of firstFormFaults(entry)) report.differ(fault);
       return;
     }
@@ -173,21 +134,26 @@ export class LogDecisions {
     for (const fault of erasedFaults(entry, history)) report.differ(fault);
     if (isRecomputed(entry) || !isByService(entry)) expectAuditForm(entry, history, report);
     if (isRecomputed(entry) && history.restsOnLost(entry)) {
-      this.#lost += 1;
+      this.#notes.count('lost');
       // What an execution begins with rests on erased records in a few facts only.
       if (!BEGINNINGS.includes(entry['action'])) return;
-    } else if (this.#erasedGrounds.mayDecide(entry, history)) this.#lost += 1;
+    } else if (this.#erasedGrounds.mayDecide(entry, history)) this.#notes.count('lost');
     for (const fault of this.#callerFaults(entry)) report.differ(fault);
     if (!isRecomputed(entry)) return;
     expectKnown(entry, history, report);
     const { rules } = entry['audit'].details;
     if (rules !== undefined) for (const fault of history.ruleSets.faultsOf(rules)) report.differ(fault);
-    if (rules !== undefined && history.ruleSets.isOld(rules)) this.#byOldRules += 1;
+    if (rules !== undefined && history.ruleSets.isOld(rules)) this.#notes.count('oldRules');
     this.#keepRules(entry, report);
     const isUndecided = this.#lacksZones() || recomputeWithGuesses(entry, history, report);
-    if (isUndecided) this.undecided.push(placeOf(entry));
-    if (isByDefault(entry)) this.#byDefault += 1;
-    if (report.hasUnknownBody) this.#unknownBodies += 1;
+    if (isUndecided) {
+      this.#notes.count('otherZones');
+      this.undecided.push(placeOf(entry));
+    }
+    if (isByDefault(entry)) this.#notes.count('defaultEffect');
+    if (this.#isByUnboundKey(entry)) this.#notes.count('unboundKey');
+    if (entry['audit'].reason === 'extension_refused') this.#notes.count('module');
+    if (report.hasUnknownBody) this.#notes.count('unknownBody');
     // An entry whose facts differ already may name any number of them, so they are not compared one by one.
     const hasOtherFacts = report.differences.some(({ difference }) => FACTS_DIFFER.test(difference));
     for (const fault of [
@@ -196,6 +162,17 @@ export class LogDecisions {
       ...this.#omissionFaults(entry),
     ])
       report.differ(fault);
+  }
+
+  /**
+   * True for a review in somebody's name that only the holder of a key vouches for.
+   * @param {Json} entry
+   */
+  #isByUnboundKey({ action, timestamp, audit: { actor }, state }) {
+    if (!REVIEWED.includes(action) || actor.type !== 'api_key') return false;
+    const { approverId, signature } = state.reviews.at(-1) ?? {};
+    const isBound = this.#keys.get(actor.id, timestamp)?.agentId !== null;
+    return !isBound && (approverId ?? null) !== null && signature === undefined;
   }
 
   /** True if the verifier has no time zones, and policies in force read clocks. */
