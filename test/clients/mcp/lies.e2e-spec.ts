@@ -30,7 +30,7 @@ describeOnSqlite('Servers that lie, behind gov mcp', () => {
     await createPolicy(app, { actions: ['read'], resources: ['one/file/public/*', 'two/*'] });
     await createPolicy(app, {
       actions: ['read'],
-      resources: ['two/file/secret/*', 'two/http/h/*', 'two/note:/secret/*'],
+      resources: ['two/file/secret/*', 'two/file/C:/*', 'two/http/h/*', 'two/note:/secret/*', 'two/db/h/*'],
       effect: 'deny',
     });
   });
@@ -129,6 +129,10 @@ describeOnSqlite('Servers that lie, behind gov mcp', () => {
       'note:////secret/1',
       'file/secret/a',
       'file/open',
+      'file:///C|/a',
+      'db://h:/a',
+      'db://h:00/a',
+      'db://[0::1]/a',
     ];
     // No URL, and yet some readers find a host and a path in it.
     const unparsed = ['file://h:1/secret/a', 'FILE://h:1/secret/a', 'FILE://[/secret/a', 'HTTP://h:99999/b'];
@@ -138,7 +142,8 @@ describeOnSqlite('Servers that lie, behind gov mcp', () => {
     }
     const { error: user } = await request(connection, 'user', 'resources/read', { uri: 'db://u@host/a' });
     expect(user.message).toContain('No server lists a resource');
-    for (const uri of ['http://h:8080/b', 'db://Host/a', 'note:a', 'a name', 'file:///My Notes/a'])
+    const plain = ['http://h:8080/b', 'http://other', 'db://Host/a', 'db://Host:1/%C3%A4ä', 'db://[::1]/a', 'note:a'];
+    for (const uri of [...plain, 'a name', 'file:///My Notes/a'])
       expect([uri, await request(connection, uri, 'resources/read', { uri })]).toEqual([
         uri,
         expect.objectContaining({ result: expect.anything() }),

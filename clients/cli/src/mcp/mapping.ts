@@ -2,6 +2,7 @@ import { changedNumberText, doubtfulNumberIn } from '../unsafe-number.js';
 import { readRegularJsonFile } from '../json-file.js';
 import { hasDigest } from '../large-values.js';
 import { ambiguousNamesIn, ambiguousNamesText } from './ambiguous-names.js';
+import { decodePercent } from '../service-rules/percent-encoding.js';
 import { secretPointerFault } from '../service-rules/secret-pointers.js';
 import { SettingsError } from '../settings.js';
 
@@ -192,13 +193,18 @@ export function promptRequestOf({ server, name }: ItemName, input: Arguments | u
 
 /**
  * True if every reader finds the same scheme, host and path in a URI: `FILE:///a`, `file://h/a`, `file:/a` and
- * `file:///a?b` are `file:///a` to some readers, and would pass by a policy about it.
+ * `file:///a?b` are `file:///a` to some readers, and would pass by a policy about it. So would `note://h:/a` pass by one
+ * about `note://h/a`, and `file:///C|/a` by one about `file:///C:/a`: the official SDK of servers reads every URI as a
+ * URL parser writes it.
  */
 export function isPlainUri(uri: string): boolean {
   if (UNCLEAR_PARTS.test(uri) || (/^file:/i.test(uri) && !PLAIN_FILE.test(uri))) return false;
   // A text without a scheme is a name: with a slash it would pass for a URI whose scheme is its first part.
   if (!URL.canParse(uri)) return !/^[a-z][\w+.-]*:|\//i.test(uri);
-  const { protocol, host, hostname } = new URL(uri);
+  const { protocol, host, hostname, href } = new URL(uri);
+  // Parsers add a slash to a web host without a path.
+  const [read, written] = [decodePercent(href), decodePercent(uri)];
+  if (read !== written && read !== `${written}/`) return false;
   const [, authority = ''] = /^[^/?#]+:\/\/([^/?#]*)/.exec(uri) ?? [];
   // A host is the same with a final dot.
   return uri.startsWith(protocol) && ((authority === host && !hostname.endsWith('.')) || !WEB_OR_FILE.test(protocol));
