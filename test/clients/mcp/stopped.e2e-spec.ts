@@ -91,6 +91,22 @@ describeOnSqlite('A stop, while gov mcp carries calls', () => {
     await close();
   });
 
+  it('is as if made where the key has ended, which learns of none', async () => {
+    const customer = await shop.customer('with a key that ends');
+    const { environment, runs } = customer;
+    const { id, secret } = await issueKey(shop.app, { name: 'ends', scopes: ['execute'] });
+    const { client, close } = await connectThroughProxy({
+      ...{ way: 'stdio', era: 'legacy', runs },
+      environment: { ...environment, GOVERNANCE_API_KEY: secret },
+      words: ['--agent', 'with a key that ends'],
+    });
+    const running = client.callTool({ name: 'slow' });
+    await customer.askedAndIs('slow', 'authorized');
+    await send(shop.app, 'POST', `/api/v1/api-keys/${id}/revoke`);
+    expect(textOf(await running)).toContain('The key or token of the agent ended while it ran');
+    await close();
+  });
+
   it('cancels what the agent of a token runs', async () => {
     const trusted = mkdtempSync(join(tmpdir(), 'stopped-tokens-'));
     const issuer = 'https://login.example.org';

@@ -22,7 +22,7 @@ export interface StopsSource {
 
 /**
  * Holds one wait for the service's stops from the first call on, and cancels the calls that a stop covers, or whose
- * agent is suspended: keys of agents follow no events.
+ * agent is suspended, or whose key has ended: keys of agents follow no events.
  */
 export class StopWatch {
   private readonly calls = new RunningCalls();
@@ -60,8 +60,8 @@ export class StopWatch {
         await body?.cancel();
         // Beyond its limit of waits the service answers at once.
         if (status === 304 && performance.now() - requestTime < PAUSE) await this.pause();
-        // The service reports no stop to an agent that is suspended.
-        else if (status === 200 || status === 403) await this.calls.checkAll({ signal });
+        // The service reports no stop to an agent that is suspended, nor to a key that has ended.
+        else if (status === 200 || status === 401 || status === 403) await this.calls.checkAll({ signal });
         if (status >= 400) throw new Error(`GET /stops answered ${status}.`);
         etag = headers.get('ETag');
       } catch {
