@@ -8,6 +8,7 @@ const NEVER = ['%NEVER%'];
 const UNKNOWN = 'It is not known what odd__greet has done';
 /** Milliseconds that `gov mcp` waits for a call, for a handshake, and for a list before it serves the others. */
 const [CALL, HANDSHAKE, HOLD_UP] = [3_600_000, 60_000, 10_000];
+const WITHOUT_HANDSHAKE = '2026-07-28';
 const GOOD = {
   initialize: [WITH_EVERYTHING],
   'prompts/list': [answer({ result: { prompts: [{ name: 'hello' }] } })],
@@ -130,6 +131,32 @@ describeOnSqlite('The only server, if it does not answer', () => {
     const call = { name: 'greet', arguments: {}, _meta: { progressToken: 'p' } };
     const { result } = await strangers.ask(connection, 'tools/call', call);
     expect(result.content[0].text).toContain('It is not known what greet has done');
+    await connection.close();
+    await strangers.close();
+  });
+
+  it('ends a call to which it answers with ever more rounds', async () => {
+    const strangers = await Strangers.open();
+    const connection = await strangers.connectToOne(
+      {
+        initialize: [
+          answer({ error: { code: -32_022, message: 'No handshake.', data: { supported: [WITHOUT_HANDSHAKE] } } }),
+        ],
+        'server/discover': [
+          answer({
+            result: {
+              ...{ resultType: 'complete', ttlMs: 0, cacheScope: 'private' },
+              supportedVersions: [WITHOUT_HANDSHAKE],
+              capabilities: { tools: {} },
+              _meta: { 'io.modelcontextprotocol/serverInfo': { name: 'odd', version: '1' } },
+            },
+          }),
+        ],
+        'tools/call': [answer({ result: { resultType: 'input_required', requestState: 'further' } })],
+      },
+      { ...shortWaits(CALL), SHORT_WAIT_MS: '500' },
+    );
+    expect(await strangers.call(connection, 'greet')).toMatch(/not known what greet has done.*timed out/);
     await connection.close();
     await strangers.close();
   });

@@ -202,8 +202,11 @@ export class GovernedServer {
     const contexts = this.activeContexts.get(client) ?? [];
     this.activeContexts.set(client, contexts);
     contexts.push(context);
+    // A server without a handshake may answer with questions for several rounds, each with a timeout of its own.
+    const late = new AbortController();
+    const timeLimit = setTimeout(() => late.abort(timedOut()), this.maxCallMs);
     try {
-      const options = { signal, timeout: this.maxCallMs };
+      const options = { signal: AbortSignal.any([signal, late.signal]), timeout: this.maxCallMs };
       return await send(client, { ...options, ...(onProgress && { onprogress: onProgress }) });
     } catch (error) {
       if (this.endedClients.has(client)) throw new UnknownOutcomeError(label, new Error('it ended'));
@@ -216,6 +219,7 @@ export class GovernedServer {
       if (hasNoSession) return await this.passOn(label, callOptions, send, true);
       throw mayHaveRun(error) ? new UnknownOutcomeError(label, error) : error;
     } finally {
+      clearTimeout(timeLimit);
       contexts.splice(contexts.indexOf(context), 1);
       void this.closeUnused(client);
     }
@@ -360,6 +364,10 @@ export class GovernedServer {
 /** Throws an error of a server with its message only: its data could be a question to the user. */
 function refuse(error: unknown): never {
   throw error instanceof ProtocolError ? new ProtocolError(error.code, error.message) : error;
+}
+
+function timedOut(): SdkError {
+  return new SdkError(SdkErrorCode.RequestTimeout, 'Request timed out');
 }
 
 /** A tool that the server has not listed. */
