@@ -21,6 +21,8 @@ export interface ServiceDoor {
   faultFor: (path: string, headers: IncomingHttpHeaders) => ServiceFault | null;
   /** Resolves when a request may reach the service. */
   turnOf: (path: string) => Promise<void>;
+  /** Resolves when an answer may leave the service. */
+  answerTurnOf: (path: string) => Promise<void>;
   /** Requests that failed. */
   refused: number;
   close(): Promise<void>;
@@ -44,8 +46,10 @@ export async function openDoor(service: string): Promise<ServiceDoor> {
         return;
       }
       // A stream of events is open before its first event.
-      response.writeHead(answer.statusCode ?? 502, answer.headers).flushHeaders();
-      answer.pipe(response);
+      void door.answerTurnOf(url).then(() => {
+        response.writeHead(answer.statusCode ?? 502, answer.headers).flushHeaders();
+        answer.pipe(response);
+      });
     });
     passed.on('error', () => response.destroy());
     request.pipe(passed);
@@ -59,6 +63,7 @@ export async function openDoor(service: string): Promise<ServiceDoor> {
     url: `http://127.0.0.1:${port}`,
     faultFor: () => null,
     turnOf: () => Promise.resolve(),
+    answerTurnOf: () => Promise.resolve(),
     refused: 0,
     close: async () => {
       server.closeAllConnections();

@@ -145,6 +145,30 @@ describeOnSqlite('A stop, while gov mcp carries calls', () => {
     await door.close();
   });
 
+  it('comes before a call whose authorisation is on its way: nothing is sent, and the record says so', async () => {
+    const customer = await shop.customer('on its way');
+    const door = await openDoor(shop.app.url);
+    const environment = { ...customer.environment, GOVERNANCE_URL: door.url };
+    const { runs } = customer;
+    const { client, close } = await connectThroughProxy({ way: 'stdio', era: 'legacy', runs, environment });
+    const running = client.callTool({ name: 'slow' });
+    const { agentId } = await customer.askedAndIs('slow', 'authorized');
+    let release = (): void => undefined;
+    const released = new Promise<void>((resolve) => (release = resolve));
+    door.answerTurnOf = (path) => (path.endsWith('/execute') ? released : Promise.resolve());
+    const held = client.callTool({ name: 'echo' });
+    await customer.askedAndIs('echo', 'authorized');
+    const covering = await stop(shop.app, { agentId });
+    expect(textOf(await running)).toContain('Somebody stopped the agent while it ran');
+    release();
+    expect(textOf(await held)).toContain('Somebody stopped the agent before it was sent');
+    expect(customer.ran('echo')).toEqual([]);
+    expect((await customer.askedAndIs('echo', 'failed')).failureReason).toContain('before it was sent');
+    await lift(shop.app, covering);
+    await close();
+    await door.close();
+  });
+
   it('are asked for now and then where the service holds no wait', async () => {
     const crowded = await openShop({ MAX_WAITING: '0' });
     const customer = await crowded.customer('crowded');

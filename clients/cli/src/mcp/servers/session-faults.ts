@@ -26,7 +26,7 @@ export function forgottenSession(error: unknown): Error {
   return new Error(`${message} (The server has forgotten the session. Call again: the call goes in a new one.)`);
 }
 
-/** @throws the reason of the signal if it comes first */
+/** @throws the reason of the signal if it comes first, or has come */
 export async function beforeAbort<Result>(result: Promise<Result>, signal: AbortSignal): Promise<Result> {
   const settled = new AbortController();
   const abortion = new Promise<never>((_, reject) => {
@@ -34,5 +34,5 @@ export async function beforeAbort<Result>(result: Promise<Result>, signal: Abort
     if (signal.aborted) abort();
     signal.addEventListener('abort', abort, { once: true, signal: settled.signal });
   });
-  return Promise.race([result, abortion]).finally(() => settled.abort());
+  return Promise.race([abortion, result]).finally(() => settled.abort());
 }
