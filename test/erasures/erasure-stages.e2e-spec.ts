@@ -1,5 +1,6 @@
 import { approve, ask, company, pending, reject, requireApproval } from '../approvals/support';
 import { RetainedContents } from '../../src/evidence/erasures/retained-contents';
+import { ErasuresService } from '../../src/evidence/erasures/erasures.service';
 import type { SqlConnection } from '../../src/ledger/database/sql-connection';
 import { Leftovers } from '../../src/ledger/writing/leftovers';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
@@ -87,14 +88,15 @@ describe('A log whose contents are being erased', () => {
     const approved = await pending(app, bot, { resourceId: 'orders/3' });
     await approve(app, approved.decisionId, ann);
     await send(app, 'POST', `/api/v1/executions/${approved.id}/resume`);
+    const granted: Parsed[] = [];
     for (const resourceId of ['orders/5', 'orders/6']) {
       const { id, decisionId } = await pending(app, bot, { resourceId });
       const review = { approverId: ann.id, grant: { for: 'P10D', uses: 2 } };
       await send(app, 'POST', `/api/v1/decisions/${decisionId}/approve`, { body: review });
       await send(app, 'POST', `/api/v1/executions/${id}/cancel`);
-      await ask(app, bot, { resourceId });
+      granted.push((await ask(app, bot, { resourceId })).body);
     }
-    return { entity, rejected, approved, proposed };
+    return { bot, open: granted[0], entity, rejected, approved, proposed };
   }
 
   it('is valid after every step of RETAIN_CONTENT', async () => {
@@ -117,6 +119,21 @@ describe('A log whose contents are being erased', () => {
     const { status } = await send(app, 'POST', '/api/v1/erasures', { body: { subjects, reason: 'Request 7' } });
     expect(status).toBe(201);
     const count = await left();
+    expect(await verdicts()).toEqual(valid(count + 1));
+  });
+
+  it('is valid after every step of an erasure of what a restored backup has opened again', async () => {
+    const { bot, open } = await fill();
+    const waiting = await pending(app, bot as { id: string; name: string }, { resourceId: 'orders/9' });
+    const proposed = await propose(app, String(bot?.id), { title: 'A proposal that waits' });
+    const subjects = [
+      { type: 'execution', id: waiting.id },
+      { type: 'decision', id: proposed.id },
+      { type: 'execution', id: String(open?.id) },
+    ] as const;
+    await app.application.get(ErasuresService).eraseAgain(subjects, 'They had been erased');
+    const count = await left();
+    expect(count).toBeGreaterThan(3);
     expect(await verdicts()).toEqual(valid(count + 1));
   });
 });

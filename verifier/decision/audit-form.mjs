@@ -66,6 +66,8 @@ const BASIS = [
   ...['used', 'limited', 'earlier', 'claims', 'zones', 'approvers', 'repeats'],
 ];
 const REVIEW_BASIS = ['rules', 'approverRevision', 'delegator'];
+/** The service ends what it erases: what a decision gave that is erased, and what a restored backup has opened again. */
+const ENDED_EARLY = { actors: [...CALLERS, ...SERVICE], isServices: isBeforeErasure, reason: true };
 const DECIDED = { details: executionDetails, basis: BASIS };
 /** A refused resume changes no execution: the policies that decided it are recomputed with it. */
 const DENIED = {
@@ -113,7 +115,7 @@ const FORMS = {
   'execution.approved': { actors: REVIEWERS, agentId: actingAgentId, ...SETTLED, basis: ['reviewerId'] },
   'execution.rejected': { actors: REVIEWERS, agentId: actingAgentId, ...SETTLED, basis: ['reviewerId'] },
   'execution.expired': { actors: SERVICE, agentId: actingAgentId, ...SETTLED },
-  'execution.cancelled': { agentId: actingAgentId, ...SETTLED, reason: true },
+  'execution.cancelled': { ...ENDED_EARLY, agentId: actingAgentId, ...SETTLED },
   'execution.resumed': { agentId: actingAgentId, ...DECIDED },
   'execution.resume_denied': { outcomes: ['denied'], agentId: actingAgentId, ...DENIED, reason: true },
   'execution.completed': {
@@ -145,7 +147,7 @@ const FORMS = {
     details: countDetails,
     basis: ['groups'],
   },
-  'decision.cancelled': { agentId: proposerId, times: ['updatedAt'], details: countDetails, reason: true },
+  'decision.cancelled': { ...ENDED_EARLY, agentId: proposerId, times: ['updatedAt'], details: countDetails },
   'decision.approval_denied': refusalForm('approve'),
   'decision.rejection_denied': refusalForm('reject'),
   'decision.change_made': { agentId: proposerId, times: ['updatedAt'], basis: ['approvers'] },
@@ -175,13 +177,7 @@ const FORMS = {
   },
   'grant.used_up': { agentId: actingAgentId, details: endDetails },
   'grant.expired': { actors: SERVICE, agentId: actingAgentId, details: endDetails },
-  'grant.revoked': {
-    actors: [...CALLERS, ...SERVICE],
-    isServices: isBeforeErasure,
-    agentId: actingAgentId,
-    details: endDetails,
-    reason: true,
-  },
+  'grant.revoked': { ...ENDED_EARLY, agentId: actingAgentId, details: endDetails },
   'delegation.created': { agentId: actingAgentId, times: ['createdAt'] },
   'delegation.started': { actors: SERVICE, agentId: actingAgentId },
   'delegation.ended': { agentId: actingAgentId, times: ['endedAt'] },

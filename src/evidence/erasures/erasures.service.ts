@@ -217,22 +217,22 @@ async function pairOf(
 }
 
 /**
- * Cancels open records: records that wait in a backup were settled after the backup was made. The start of the service
- * ends running executions.
+ * Cancels open records, decisions first, as everywhere: records that wait in a backup were settled after the backup was
+ * made. The start of the service ends running executions.
  */
 function cancelOpen(transaction: ServiceTransaction, targets: ErasureTargets, reason: string): void {
   const { now } = transaction;
-  for (const execution of targets.executions.values()) {
-    if (cancelConflict(execution) !== null) continue;
-    const ended = endedExecution(execution, 'cancelled', now);
-    const note = { ...outcomeNote(ended, 'cancelled', reason), bySystem: true } as const;
-    targets.executions.set(execution.id, transaction.update(EXECUTION, ended, note));
-  }
   for (const decision of targets.decisions.values()) {
     if (!isUnsettled(decision)) continue;
     const ended = { ...decision, status: 'cancelled', updatedAt: now, resolvedAt: now } as const;
     const note = { ...cancelledNote(decision, reason), bySystem: true } as const;
     targets.decisions.set(decision.id, transaction.update(DECISION, ended, note));
+  }
+  for (const execution of targets.executions.values()) {
+    if (cancelConflict(execution) !== null) continue;
+    const ended = endedExecution(execution, 'cancelled', now);
+    const note = { ...outcomeNote(ended, 'cancelled', reason), bySystem: true } as const;
+    targets.executions.set(execution.id, transaction.update(EXECUTION, ended, note));
   }
 }
 
