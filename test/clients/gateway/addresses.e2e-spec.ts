@@ -32,7 +32,11 @@ describe('The addresses of the gateway', () => {
   });
 
   const upstreams = (): object => ({
-    vendor: { url: upstream.url, hosts: ['vendor.internal'], routes: [route('POST,GET /:kind/:id', 'write')] },
+    vendor: {
+      url: upstream.url,
+      hosts: ['vendor.internal', '[2001:DB8:0::2]'],
+      routes: [route('POST,GET /:kind/:id', 'write')],
+    },
   });
 
   describe('with publicUrl and names', () => {
@@ -78,20 +82,23 @@ describe('The addresses of the gateway', () => {
       expect(await answerTo(`127.0.0.1:${port}`)).toEqual(['201', `http://127.0.0.1:${port}/vendor/made/1`]);
     });
 
-    it('are the hosts of an upstream, with the path as it is', async () => {
-      expect(await answerTo('vendor.internal', '/a/1')).toEqual(['201', 'https://vendor.internal/made/1']);
-      expect((await answerTo('vendor.internal', '/vendor/a/1'))[0]).toBe('403');
-    });
-
-    it.each(['other.example', 'example.com', 'gateway.example.com.evil.test', '127.0.0.2', 'xgw.internal', 'vendor'])(
-      'are no others: %s is 421',
+    it.each(['vendor.internal', '[2001:db8::2]', '[2001:DB8:0:0::0002]:8088'])(
+      'are the hosts of an upstream, with the path as it is: %s',
       async (host) => {
-        const before = upstream.received.length;
-        expect(await answerTo(host)).toEqual(['421', 'host_unknown']);
-        expect(await answerTo(host, '/-/health')).toEqual(['421', 'host_unknown']);
-        expect(upstream.received).toHaveLength(before);
+        expect(await answerTo(host, '/a/1')).toEqual(['201', `https://${host}/made/1`]);
+        expect((await answerTo(host, '/vendor/a/1'))[0]).toBe('403');
       },
     );
+
+    it.each([
+      ...['other.example', 'example.com', 'gateway.example.com.evil.test', '127.0.0.2', 'xgw.internal', 'vendor'],
+      ...['[2001:db8::3]', '[2001:db8::2%25eth0]'],
+    ])('are no others: %s is 421', async (host) => {
+      const before = upstream.received.length;
+      expect(await answerTo(host)).toEqual(['421', 'host_unknown']);
+      expect(await answerTo(host, '/-/health')).toEqual(['421', 'host_unknown']);
+      expect(upstream.received).toHaveLength(before);
+    });
   });
 
   (hasOpenssl ? describe : describe.skip)('with tls', () => {

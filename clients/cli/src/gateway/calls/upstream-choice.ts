@@ -30,7 +30,7 @@ export class UpstreamChooser {
   constructor({ upstreams, listen, publicUrl, names }: GatewayConfig) {
     for (const upstream of upstreams) {
       this.byName.set(upstream.name, upstream);
-      for (const host of upstream.hosts) this.byHost.set(host, upstream);
+      for (const host of upstream.hosts) this.byHost.set(hostName(host), upstream);
     }
     const texts = [listen.host, ...(LOOPBACK.test(listen.host) ? ['localhost'] : []), ...names];
     this.ownHosts = new Set([...texts, ...(publicUrl === undefined ? [] : [publicUrl.hostname])].map(hostName));
@@ -70,8 +70,9 @@ export class UpstreamChooser {
 /** Returns a host name in lower case, without brackets and a final dot. */
 function hostName(text: string): string {
   const name = text.toLowerCase().replace(/^\[(.*)\]$/, '$1');
-  // Equal addresses of IPv6 have many spellings.
-  if (isIP(name) === 6) return new URL(`http://[${name}]`).hostname.slice(1, -1);
+  const url = `http://[${name}]`;
+  // Equal addresses of IPv6 have many spellings. One with a zone is in no URL.
+  if (isIP(name) === 6 && URL.canParse(url)) return new URL(url).hostname.slice(1, -1);
   return name.replace(/\.$/, '');
 }
 
