@@ -2,6 +2,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { appendFileSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { until } from '../../faults/support/watch';
 import { createAgent, issueKey } from '../../support/application/factories';
 import { run } from '../../support/processes/shell';
@@ -92,6 +93,27 @@ describe('The journal of the gateway', () => {
       expect((await again).error?.reason).toBe('outcome_unknown');
       expect(upstream.below('/breaks/untaken')).toHaveLength(2);
       expect(await gateway.stop()).toBe(0);
+    });
+
+    it('tells of it once that is taken: the same action is sent by no other gateway', async () => {
+      const [first, second] = [await start('first'), await start('second')];
+      const call = (gateway: StartedGateway): Promise<GatewayAnswer> =>
+        gateway.call('/vendor/breaks/two', { json: {} });
+      let isTold = false;
+      let repeat: () => void = () => undefined;
+      const repeated = new Promise<void>((resolve) => (repeat = resolve));
+      door.turnOf = async (path) => {
+        if (!isReport(path)) return;
+        await sleep(300);
+        if (isTold) await repeated;
+      };
+      expect((await call(first)).error?.reason).toBe('outcome_unknown');
+      isTold = true;
+      expect((await call(second)).error?.reason).toBe('outcome_unknown');
+      repeat();
+      expect(upstream.below('/breaks/two')).toHaveLength(1);
+      door.turnOf = () => Promise.resolve();
+      for (const gateway of [first, second]) expect(await gateway.stop()).toBe(0);
     });
 
     it('sends nothing of its agent where the service does not take it', async () => {

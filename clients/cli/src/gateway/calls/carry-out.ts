@@ -31,14 +31,18 @@ export interface AuthorisedRequest {
  * @throws Refusal if no part of an answer was returned
  */
 export async function carryOut(call: AuthorisedRequest): Promise<void> {
-  const { exchange, client, request, stopped } = call;
+  const { exchange, execution, client, request, reports, stopped } = call;
   await noteInJournal(call);
   if (exchange.left.aborted) {
     report(call, failedReport('The client left before the request was sent.', 'not_sent'));
     return;
   }
   const result = await client.send(request, stopped);
-  if (result.kind === 'failure') throw failureRefusal(call, result);
+  if (result.kind === 'failure') {
+    const refusal = failureRefusal(call, result);
+    if (execution !== null && refusal.reason === 'outcome_unknown') await reports.untilTaken(execution.agentId);
+    throw refusal;
+  }
   await passOn(call, result);
 }
 

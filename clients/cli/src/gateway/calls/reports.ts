@@ -17,6 +17,8 @@ const FIRST_PAUSE_MS = 250;
 const MAX_PAUSE_MS = 10_000;
 /** Milliseconds for which a request waits for the service to take the unknown outcomes of its agent. */
 const MAX_WAIT_MS = 5_000;
+/** Milliseconds for which the answer to a request of unknown outcome waits for that. */
+const MAX_ANSWER_WAIT_MS = 1_000;
 /** The reason of a report after which the service refuses the same action. */
 const OUTCOME_UNKNOWN = 'outcome_unknown';
 /** HTTP statuses of a permanent refusal of a report. */
@@ -63,6 +65,8 @@ export class Reports {
   private readonly waiting: WaitingReport[] = [];
   private sending: readonly WaitingReport[] = [];
   private readonly ending = new AbortController();
+  /** Fires when answers no longer wait for the service. */
+  private readonly hurrying = new AbortController();
   private readonly transport: Transport;
   private isRunning = false;
   private failures = 0;
@@ -125,6 +129,20 @@ export class Reports {
       await once(this.events, SENT, { signal: end }).catch(() => undefined);
     signal?.throwIfAborted();
     if (this.hasUnknown(agentId)) throw unavailable(NOT_TAKEN);
+  }
+
+  /**
+   * Resolves once the service has taken the unknown outcomes of an agent, or after a second. A client that is told of
+   * one before may repeat its request at another gateway, which the service would authorise.
+   */
+  async untilTaken(agentId: string): Promise<void> {
+    const signal = AbortSignal.any([this.hurrying.signal, AbortSignal.timeout(MAX_ANSWER_WAIT_MS)]);
+    await this.requireTaken(agentId, signal).catch(() => undefined);
+  }
+
+  /** Lets the answers that wait for the service go. */
+  hurry(): void {
+    this.hurrying.abort();
   }
 
   private hasUnknown(agentId: string): boolean {

@@ -38,9 +38,9 @@ export function journaledCalls({ governance, upstream, reports }: JournaledCallP
       report({ outcome: 'executed', result: { sha256, bytes } });
       return result;
     } catch (error) {
-      report(
-        failedReport(error instanceof Error ? error.message : String(error), reasonOf(error, { signal, stopped })),
-      );
+      const reason = reasonOf(error, { signal, stopped });
+      report(failedReport(error instanceof Error ? error.message : String(error), reason));
+      if (reason === 'outcome_unknown') await reports.untilTaken(execution.agentId);
       throw error;
     }
   };
