@@ -55,7 +55,7 @@ describe('A log whose contents are being erased', () => {
     for (let count = await left(); ;) {
       const exported = (await send(app, 'GET', '/api/v1/provenance/export')).text;
       const { output } = await runVerifier(['-'], exported);
-      verdictsSoFar.push(output.match(/FAULT .*|(?:IN)?VALID.*/)?.[0] ?? output);
+      verdictsSoFar.push(/FAULT .*|(?:IN)?VALID.*/.exec(output)?.[0] ?? output);
       if (count === 0) return verdictsSoFar;
       allowChunk();
       const before = count;
