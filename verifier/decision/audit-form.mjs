@@ -193,7 +193,7 @@ const FORMS = {
  * @param {Report} report
  */
 export function expectAuditForm(entry, history, report) {
-  const { sequence, timestamp, subjectType, subjectId, state, audit } = entry;
+  const { sequence, timestamp, state, audit } = entry;
   const form = Object.hasOwn(FORMS, audit.action) ? FORMS[audit.action] : undefined;
   if (form === undefined || isErased(entry)) return;
   const times = form.isUnchanged?.(entry) === true ? [] : (form.times ?? []);
@@ -215,7 +215,7 @@ export function expectAuditForm(entry, history, report) {
   if (!isActor) differ('actor', actor);
   if (agentId === undefined ? !isTextOrNull(audit.agentId) : audit.agentId !== agentId(state))
     differ('agentId', audit.agentId);
-  if (!entitiesOf(subjectType, subjectId, history).includes(audit.entityId)) differ('entityId', audit.entityId);
+  if (!entitiesOf(entry, history).includes(audit.entityId)) differ('entityId', audit.entityId);
 
   /**
    * @param {string} name
@@ -244,18 +244,19 @@ function expectDetails(details, { details: detailsOf, basis = [] }, state, seque
 }
 
 /**
- * An execution may be filed under an entity, the same in all its entries: one that the resource names.
- * @param {string} subjectType
- * @param {string} subjectId
+ * An execution may be filed under an entity, the same in all its entries: one that the resource names. A log keeps no
+ * resource of old executions, which never changes, nor of erased ones.
+ * @param {Json} entry
  * @param {History} history
  * @returns {unknown[]}
  */
-function entitiesOf(subjectType, subjectId, history) {
+function entitiesOf({ subjectType, subjectId, state }, history) {
   const [first] = history.entriesAbout(subjectType, subjectId);
   if (subjectType === 'claim') return [first?.['state'].entityId];
   if (subjectType !== 'execution' || first === undefined) return [null];
   const { entityId } = first['audit'];
-  return [entityId === null ? null : entityIn(String(first['state'].resourceId))];
+  const resourceId = first['state'] === null ? null : (first['state'].resourceId ?? state.resourceId);
+  return [entityId === null || resourceId === null ? entityId : entityIn(String(resourceId))];
 }
 
 /**
