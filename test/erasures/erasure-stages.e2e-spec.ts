@@ -1,10 +1,14 @@
 import { approve, ask, company, pending, reject, requireApproval } from '../approvals/support';
+import { EXECUTION, noteOf } from '../../src/governance/executions/execution.entity';
+import { SYSTEM_CALLER } from '../../src/ledger/kinds/caller';
+import { LedgerService } from '../../src/ledger/ledger.service';
 import { RetainedContents } from '../../src/evidence/erasures/retained-contents';
 import { ErasuresService } from '../../src/evidence/erasures/erasures.service';
 import type { SqlConnection } from '../../src/ledger/database/sql-connection';
 import { Leftovers } from '../../src/ledger/writing/leftovers';
+import { ActionsModule } from '../support/application/actions.module';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
-import { addClaim, createEntity, createPolicy, propose } from '../support/application/factories';
+import { addClaim, createAgent, createEntity, createPolicy, propose } from '../support/application/factories';
 import { foreignConnection } from '../support/database/foreign-connection';
 import { moveTime, restoreTime } from '../support/database/moved-time';
 import { send, type Parsed } from '../support/application/send';
@@ -23,7 +27,7 @@ describe('A log whose contents are being erased', () => {
   beforeEach(async () => {
     database = await temporaryDatabase();
     const settings = { RETAIN_AT_LEAST: 'PT0S', RETAIN_CONTENT: 'P1D', MAX_CLOCK_STEP: String(10 * DAY) };
-    app = await createTestApp({ environment: { ...database.environment, ...settings } });
+    app = await createTestApp({ environment: { ...database.environment, ...settings }, modules: [ActionsModule] });
     foreign = await foreignConnection(app);
     let chunks = 0;
     allowChunk = () => {
@@ -134,6 +138,41 @@ describe('A log whose contents are being erased', () => {
     await app.application.get(ErasuresService).eraseAgain(subjects, 'They had been erased');
     const count = await left();
     expect(count).toBeGreaterThan(3);
+    expect(await verdicts()).toEqual(valid(count + 1));
+  });
+
+  it('is valid if a request is repeated whose rejection was erased', async () => {
+    const { bot, ann } = await company(app);
+    await requireApproval(app);
+    const rejected = await pending(app, bot);
+    await reject(app, rejected.decisionId, ann, 'Not this one');
+    expect((await ask(app, bot)).body.error.reason).toBe('approval_rejected');
+    const subjects = [{ type: 'execution', id: rejected.id }];
+    await send(app, 'POST', '/api/v1/erasures', { body: { subjects, reason: 'Request 8' } });
+    await pending(app, bot);
+    const count = await left();
+    expect(await verdicts()).toEqual(valid(count + 1));
+  });
+
+  it('is valid if what ran in a restored backup is marked as interrupted after it was erased again', async () => {
+    const bot = await createAgent(app, { name: 'bot', capabilities: ['hang'] });
+    await createPolicy(app, { effect: 'allow', actions: ['hang'] });
+    const entity = await createEntity(app);
+    void ask(app, bot, { action: 'hang', resourceId: `shops/${entity.id}` });
+    const running = async (): Promise<Parsed[]> =>
+      (await send(app, 'GET', '/api/v1/executions?outcome=running')).body.data;
+    while ((await running()).length === 0);
+    const [{ id } = { id: '' }] = await running();
+    await app.application.get(ErasuresService).eraseAgain([{ type: 'execution', id }], 'It had been erased');
+    // As the start of the service does.
+    await app.application.get(LedgerService).write(SYSTEM_CALLER, async (transaction) => {
+      const execution = await transaction.find(EXECUTION, id);
+      if (execution === undefined) throw new Error('The execution is gone.');
+      const ended = { outcome: 'interrupted', failureReason: '', completedAt: transaction.now, runBy: '' } as const;
+      const note = { ...noteOf(execution, 'execution.interrupted'), outcome: 'failed' } as const;
+      return transaction.update(EXECUTION, { ...execution, ...ended }, note).id;
+    });
+    const count = await left();
     expect(await verdicts()).toEqual(valid(count + 1));
   });
 });

@@ -31,6 +31,8 @@ export class BindingRejections {
   #rejections = new Map();
   /** Those that may still bind. @type {RecentItems<Rejection>} */
   #recent = new RecentItems();
+  /** The same rejections, by the decision that made each. @type {Map<string, Rejection>} */
+  #byDecision = new Map();
   /** Times, in milliseconds, of rejections whose requests or decisions have been erased. @type {number[]} */
   #erasedTimes = [];
 
@@ -49,6 +51,7 @@ export class BindingRejections {
     if (action === 'execution.approval_requested' && state) this.#propose(state);
     if (action === 'decision.rejected') this.#reject(subjectId, timestamp);
     if (SETTLED_OTHERWISE.includes(action)) this.#proposals.delete(state?.['decisionId']);
+    if (action === 'execution.erased') this.#erase(state?.['decisionId']);
     if (action !== 'execution.rejected' || !this.agentIds.has(state?.['agentId'] ?? audit.agentId)) return;
     // The decision is erased with its execution: if either is missing, nobody knows how long the rejection bound.
     const isKnown = this.#reject(state?.['decisionId'], timestamp);
@@ -91,7 +94,29 @@ export class BindingRejections {
     if (other === undefined || other.end < end) byHash.set(proposal.hash, rejection);
     this.#rejections.set(key, { byHash, newest: [...newest, rejection].slice(-MAX_COMPARED) });
     this.#recent.add(rejection, time);
+    this.#byDecision.set(decisionId, rejection);
     return true;
+  }
+
+  /**
+   * The service does not find an erased rejection any more, whatever of its contents a log or a file still has. Another
+   * one of the same request binds on.
+   * @param {string} decisionId
+   */
+  #erase(decisionId) {
+    const rejection = this.#byDecision.get(decisionId);
+    if (rejection === undefined) return;
+    this.#byDecision.delete(decisionId);
+    const { hash, request } = rejection.proposal;
+    const key = likenessOf(request);
+    const { byHash = new Map(), newest = [] } = this.#rejections.get(key) ?? {};
+    const others = newest.filter((one) => one !== rejection);
+    const [first, ...further] = others.filter(({ proposal }) => proposal.hash === hash);
+    const longest = further.reduce((best, one) => (best !== undefined && best.end >= one.end ? best : one), first);
+    if (byHash.get(hash) === rejection && longest === undefined) byHash.delete(hash);
+    else if (byHash.get(hash) === rejection) byHash.set(hash, longest);
+    if (others.length === 0) this.#rejections.delete(key);
+    else this.#rejections.set(key, { byHash, newest: others });
   }
 
   /**
@@ -100,7 +125,8 @@ export class BindingRejections {
    */
   #forgetBefore(time) {
     for (const rejection of this.#recent.takeBefore(time)) {
-      const { hash, request } = rejection.proposal;
+      const { decisionId, hash, request } = rejection.proposal;
+      this.#byDecision.delete(decisionId);
       const key = likenessOf(request);
       const alike = this.#rejections.get(key);
       if (alike?.byHash.get(hash) === rejection) alike.byHash.delete(hash);
