@@ -47,6 +47,7 @@ describe('The verifier, on files and logs that would make it work for ever', () 
       copies: [true, true],
       rejections: [true, true],
       outcomes: true,
+      earlier: true,
       filled: false,
       amounts: [false, false, false, true, true],
       amount: '120.5',

@@ -8,6 +8,7 @@ import { isAmount, textOf, unitsOf } from '../../verifier/evaluation/limits.mjs'
 import { areFilled } from '../../verifier/evaluation/matching.mjs';
 import { isUnmistakable, plainForm } from '../../verifier/evaluation/spelling.mjs';
 import { BindingRejections } from '../../verifier/decision/binding-rejections.mjs';
+import { LogFacts } from '../../verifier/decision/log-facts.mjs';
 import { bodyOfHash } from '../../verifier/decision/made-requests.mjs';
 import { UnknownOutcomes } from '../../verifier/decision/unknown-outcomes.mjs';
 import { TakenUses } from '../../verifier/limit-uses.mjs';
@@ -184,6 +185,34 @@ function outcomesRead(requests) {
   return itemsRead(work) / requests;
 }
 
+/** How many earlier executions are read for a request after so many on different resources. @param {number} executions */
+function earlierRead(executions) {
+  const facts = new LogFacts();
+  const [action, subjectType, audit] = ['execution.authorized', 'execution', {}];
+  for (let number = 0; number < executions; number += 1) {
+    const state = { agentId: 'agt_1', action: 'look', resourceType: 'o', resourceId: `r${number}` };
+    const entry = { action, subjectType, subjectId: `exe_${number}`, timestamp: '2026-01-01T00:00:00.000Z' };
+    facts.note({ ...entry, audit, state }, undefined);
+  }
+  const policies = [{ id: 'p', conditions: [{ earlier: 'look', within: 'PT1H', op: 'exists', value: true }] }];
+  const earlier = [{ policyId: 'p', condition: 0, executionId: null }];
+  const state = { agentId: 'agt_1', action: 'pay' };
+  const ordinary = Reflect.get(Map.prototype, 'values');
+  let count = 0;
+  Map.prototype.values = function* counted() {
+    for (const [, value] of this) {
+      count += 1;
+      yield value;
+    }
+  };
+  try {
+    facts.faults({ timestamp: '2026-01-02T00:00:00.000Z', audit: { details: { earlier } }, state }, policies);
+  } finally {
+    Map.prototype.values = ordinary;
+  }
+  return count;
+}
+
 /** A text in which each space is encoded once more than the one before. @param {number} steps */
 function stairs(steps) {
   return Array.from({ length: steps }, (_, step) => `a%${'25'.repeat(step)}20b`).join('');
@@ -199,6 +228,7 @@ process.stdout.write(
     copies: [itemsCopied(100), itemsCopied(1_000)].map((count) => count < 50),
     rejections: [rejectionsRead(100), rejectionsRead(1_000)].map((count) => count < 300),
     outcomes: outcomesRead(1_000) < 2 * outcomesRead(100),
+    earlier: earlierRead(1_000) < 50,
     filled: areFilled([{ approvals: 3e12 }], [[0], [0]]),
     amounts: [`1${zeros}1`, `1.${zeros}1`, '1e3', '12.5', '100'].map(isAmount),
     amount: textOf(unitsOf('120.5')),

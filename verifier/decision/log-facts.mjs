@@ -11,7 +11,8 @@ import { AUTHORISING } from './history.mjs';
  * @typedef {import('./read-file.mjs').Json} Json
  * @typedef {import('./read-file.mjs').Policy} Policy
  * @typedef {{ id: string, timestamp: string }} Authorisation of an execution, the last one of its kind
- * @typedef {Map<string, Map<string, Authorisation>>} Authorisations by action and by resource, the oldest first
+ * @typedef {{ byResource: Map<string, Authorisation>, last: Authorisation | undefined }} OfAction the oldest first
+ * @typedef {Map<string, OfAction>} Authorisations by action
  * @typedef {{ predicate: string, sizes: import('./facts.mjs').Sizes }} Claim
  */
 
@@ -74,12 +75,14 @@ export class LogFacts {
     const resource = resourceOf(state);
     for (const [authorisations, key] of this.#placesOf(agentId, run)) {
       const ofKey = authorisations.get(key) ?? new Map();
-      const ofAction = ofKey.get(action) ?? new Map();
+      const ofAction = ofKey.get(action) ?? { byResource: new Map(), last: undefined };
       authorisations.set(key, ofKey.set(action, ofAction));
+      const { byResource } = ofAction;
+      ofAction.last = { id, timestamp };
       // The one that was set last comes last.
-      ofAction.delete(resource);
-      ofAction.set(resource, { id, timestamp });
-      if (authorisations === this.#ofAgents) forgetBefore(ofAction, Date.parse(timestamp) - LOOKED_BACK_MS);
+      byResource.delete(resource);
+      byResource.set(resource, ofAction.last);
+      if (authorisations === this.#ofAgents) forgetBefore(byResource, Date.parse(timestamp) - LOOKED_BACK_MS);
     }
   }
 
@@ -90,8 +93,11 @@ export class LogFacts {
    */
   #forget(id, { agentId, run, action }) {
     for (const [authorisations, key] of this.#placesOf(agentId, run)) {
-      const ofAction = authorisations.get(key)?.get(action) ?? new Map();
-      for (const [resource, authorisation] of ofAction) if (authorisation.id === id) ofAction.delete(resource);
+      const ofAction = authorisations.get(key)?.get(action);
+      if (ofAction === undefined) continue;
+      const { byResource } = ofAction;
+      for (const [resource, authorisation] of byResource) if (authorisation.id === id) byResource.delete(resource);
+      if (ofAction.last?.id === id) ofAction.last = [...byResource.values()].at(-1);
     }
   }
 
@@ -117,9 +123,7 @@ export class LogFacts {
       : runPlace(this.#ofRuns, state.agentId, state.run);
     const candidates = [...(authorisations.get(key) ?? [])]
       .filter(([action]) => matchesAction(pattern, action))
-      .flatMap(([, ofAction]) =>
-        resource === 'same' ? ofAction.get(resourceOf(state)) : [...ofAction.values()].at(-1),
-      );
+      .map(([, { byResource, last }]) => (resource === 'same' ? byResource.get(resourceOf(state)) : last));
     const hidden = candidates.find((one) => one !== undefined && isInTime(rule, one.timestamp, timestamp));
     return hidden === undefined ? [] : [`${hidden.id} had been authorized before ${reachText(rule)}`];
   }
