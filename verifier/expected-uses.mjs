@@ -34,7 +34,10 @@ export class ExpectedUses {
    * @type {Map<string, ErasedAuthorization>}
    */
   #erased = new Map();
-  /** The last digest of each request, and when it was used. @type {Map<string, { key: unknown, time: string }>} */
+  /**
+   * The last digest of each request, when it was used, and when another one was.
+   * @type {Map<string, { key: unknown, time: string, otherTime: string }>}
+   */
   #digests = new Map();
   /** Number of uses in windows of zones by another version of the IANA database than the verifier has. */
   foreignWindows = 0;
@@ -190,8 +193,9 @@ export class ExpectedUses {
     const firstHash = this.#requests.get(String(key)) ?? hash;
     this.#requests.set(String(key), firstHash);
     const last = this.#digests.get(hash);
-    if (last !== undefined && last.key !== key && last.time >= String(window)) this.otherDigests += 1;
-    if (list === 'used') this.#digests.set(hash, { key, time: String(timestamp) });
+    const otherTime = last === undefined || last.key === key ? (last?.otherTime ?? '') : last.time;
+    if (otherTime >= String(window)) this.otherDigests += 1;
+    if (list === 'used') this.#digests.set(hash, { key, time: String(timestamp), otherTime });
     return firstHash === hash ? [] : [`details.${list} has the digest of another request`];
   }
 }
