@@ -34,16 +34,30 @@ describe('The verifier, on one device that counts as those of two people', () =>
     const { log, publicKey, ...file } = forgeLog({ text, log: stage.log }, (entries) => {
       const [first, second] = entries.filter(({ action }) => action === 'passkey.registered') as [Parsed, Parsed];
       second.state.publicKey = spelling(Buffer.from(first.state.publicKey, 'base64url')).toString('base64url');
-      for (const { subjectId, state } of entries) {
-        const review = subjectId === stage.decision['id'] ? state.reviews[1] : undefined;
-        if (review === undefined) continue;
-        const { authenticatorData, clientDataJSON, signature } = stage.signature.response ?? stage.signature;
-        const { passkeyId } = review.signature;
-        review.signature = { passkeyId, authenticatorData, clientDataJSON, signature };
-      }
+      signForBoth(entries);
       return entries;
     });
     return (await verifyFile(file.text, publicKey, log)).output;
+  }
+
+  /** Has the first device sign for the second person, too. */
+  function signForBoth(entries: readonly Parsed[]): void {
+    for (const { subjectId, state } of entries) {
+      const review = subjectId === stage.decision['id'] ? state.reviews[1] : undefined;
+      if (review === undefined) continue;
+      const { authenticatorData, clientDataJSON, signature } = stage.signature.response ?? stage.signature;
+      const { passkeyId } = review.signature;
+      review.signature = { passkeyId, authenticatorData, clientDataJSON, signature };
+    }
+  }
+
+  /** The registration of another passkey. */
+  function copyOf(entry: Parsed, id: string): Parsed {
+    const copy = structuredClone(entry);
+    Object.assign(copy, { id: `${entry.id}9`, auditId: `${entry.auditId}9`, subjectId: id });
+    Object.assign(copy.audit, { id: copy.auditId, subjectId: id });
+    copy.state.id = id;
+    return copy;
   }
 
   /** Writes the modulus with a zero byte more. */
@@ -52,6 +66,24 @@ describe('The verifier, on one device that counts as those of two people', () =>
     for (const length of [2, 21, 26, 30]) copied.writeUInt16BE(copied.readUInt16BE(length) + 1, length);
     return Buffer.concat([copied.subarray(0, 32), Buffer.of(0), copied.subarray(32)]);
   }
+
+  it('finds its key though its person had registered it twice, and removed one of both', async () => {
+    const text = await decisionFileOf(stage.app, stage.execution);
+    const { log, publicKey, ...file } = forgeLog({ text, log: stage.log }, (entries) => {
+      const [first, second] = entries.filter(({ action }) => action === 'passkey.registered') as [Parsed, Parsed];
+      second.state.publicKey = first.state.publicKey;
+      const again = copyOf(first, `${first.subjectId.slice(0, -1)}Z`);
+      const removal = copyOf(again, again.subjectId);
+      Object.assign(removal, { action: 'passkey.removed', state: null, salts: { ...again.salts, state: null } });
+      Object.assign(removal, { id: `${again.id}8`, auditId: `${again.auditId}8` });
+      Object.assign(removal.audit, { id: removal.auditId, action: removal.action });
+      signForBoth(entries);
+      return entries.toSpliced(entries.indexOf(first) + 1, 0, again, removal);
+    });
+    expect((await verifyFile(file.text, publicKey, log)).output).toMatch(
+      /the key of the passkey \w+ was registered for agt_\w+ before/,
+    );
+  });
 
   it.each<[how: string, fault: RegExp, spelling: (key: Buffer) => Buffer]>([
     ['as it is', /the key of the passkey \w+ was registered for agt_\w+ before/, (key) => key],

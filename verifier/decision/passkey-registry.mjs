@@ -11,13 +11,15 @@ export class PasskeyRegistry {
   #repeated = new Set();
   /** The ids of passkeys that were removed. @type {Set<string>} */
   #removed = new Set();
+  /** Maps public keys to the passkeys that have each and were not removed. @type {Map<string, Set<string>>} */
+  #holders = new Map();
+  /** The public key of each passkey, by id. @type {Map<string, string>} */
+  #publicKeys = new Map();
   /**
-   * The person for whom each public key was registered first, until that passkey is removed.
+   * Maps passkeys to another person for whom a passkey with the same key was registered then.
    * @type {Map<string, string>}
    */
   #firstPeople = new Map();
-  /** The public key of each passkey, by id. @type {Map<string, string>} */
-  #publicKeys = new Map();
 
   /**
    * @param {string} action
@@ -29,19 +31,29 @@ export class PasskeyRegistry {
     if (action !== 'passkey.registered' || !state) return;
     const { agentId, publicKey } = state;
     if (this.#people.has(id)) this.#repeated.add(id);
+    const holders = this.#holders.get(publicKey) ?? new Set();
+    const others = [...holders].map((holder) => this.#people.get(holder)).filter((person) => person !== agentId);
+    if (others[0] !== undefined) this.#firstPeople.set(id, others[0]);
     this.#people.set(id, agentId);
     this.#publicKeys.set(id, publicKey);
-    if (!this.#firstPeople.has(publicKey)) this.#firstPeople.set(publicKey, agentId);
+    this.#holders.set(publicKey, holders.add(id));
   }
 
   /**
-   * Others may register the key from then on.
+   * Others may register the key once no passkey has it.
    * @param {string} id
    */
   #remove(id) {
     this.#removed.add(id);
-    const publicKey = this.#publicKeys.get(id) ?? '';
-    if (this.#firstPeople.get(publicKey) === this.#people.get(id)) this.#firstPeople.delete(publicKey);
+    this.#holders.get(this.#publicKeys.get(id) ?? '')?.delete(id);
+  }
+
+  /**
+   * Returns the person for whom a passkey is registered; undefined if it is not there.
+   * @param {string} id
+   */
+  personOf(id) {
+    return this.#removed.has(id) ? undefined : this.#people.get(id);
   }
 
   /**
@@ -51,12 +63,12 @@ export class PasskeyRegistry {
    */
   faultOf(id, reviewerId) {
     const person = this.#people.get(id);
-    const firstPerson = this.#firstPeople.get(this.#publicKeys.get(id) ?? '');
+    const firstPerson = this.#firstPeople.get(id);
     if (person === undefined) return `the passkey ${id} had not been registered`;
     if (this.#removed.has(id)) return `the passkey ${id} had been removed`;
     if (this.#repeated.has(id)) return `the passkey ${id} was registered more than once`;
     if (person !== reviewerId) return `the passkey ${id} is registered for ${person}, not for ${reviewerId}`;
-    if (firstPerson !== person) return `the key of the passkey ${id} was registered for ${firstPerson} before`;
+    if (firstPerson !== undefined) return `the key of the passkey ${id} was registered for ${firstPerson} before`;
     return undefined;
   }
 }
