@@ -22,7 +22,9 @@ const CREATING = {
   grant: { actions: ['grant.created'], prefix: 'grt_' },
   passkey: { actions: ['passkey.registered'], prefix: 'psk_' },
   policy: { actions: ['policy.created'], prefix: 'pol_' },
+  erasure: { actions: ['erasure.begun'], prefix: 'ers_' },
   stop: { actions: ['stop.created'], prefix: 'stp_' },
+  webhook: { actions: ['webhook.created'], prefix: 'whk_' },
 };
 const ULID = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/u;
 

@@ -9,14 +9,21 @@ const LONE = ['report', 'directory'];
 const OF_TEAMS = ['read', 'agents', 'policies', 'execute'];
 
 /**
- * Finds a key that the service issues to nobody: an agent's own could report what a gateway served, and a person's
- * administer others.
+ * Finds a key that the service issues to nobody, as an agent's own could report what a gateway served, and a person's
+ * administer others; and one that ended otherwise than keys do.
  * @param {JsonObject} entry
  * @param {JsonObject} state
  * @returns {string[]}
  */
-export function keyFaults({ action }, { scopes, agentId, team = null }) {
-  if (action !== 'api_key.created') return [];
+export function keyFaults(entry, state) {
+  return entry['action'] === 'api_key.created' ? kindFaults(state) : endFaults(entry, state);
+}
+
+/**
+ * @param {JsonObject} state of a new key
+ * @returns {string[]}
+ */
+function kindFaults({ scopes, agentId, team = null }) {
   const names = Array.isArray(scopes) ? scopes : [];
   const lone = LONE.find((scope) => names.includes(scope));
   const isTeams = team !== null;
@@ -30,4 +37,16 @@ export function keyFaults({ action }, { scopes, agentId, team = null }) {
       ? ['the key of a team has a scope that no team has']
       : []),
   ];
+}
+
+/**
+ * Finds a key that is said to have ended at another time than it did.
+ * @param {JsonObject} entry
+ * @param {JsonObject} state
+ * @returns {string[]}
+ */
+function endFaults({ action, timestamp }, { expiresAt, revokedAt }) {
+  if (action === 'api_key.revoked' && revokedAt !== timestamp) return ['the key has another time of its revocation'];
+  const isDue = typeof expiresAt === 'string' && expiresAt <= String(timestamp);
+  return action === 'api_key.expired' && !isDue ? ['the key expired before its time'] : [];
 }

@@ -35,6 +35,10 @@ const REFUSED_REVIEW = { ...REVIEW, agentId: refusedId };
 const REPORT = { text: 'reported the result', scopes: ['execute'], agentId: ownerId };
 /** A gateway’s key is bound to nobody. @type {Act} */
 const GATEWAY_REPORT = { text: REPORT.text, scopes: ['report'] };
+/** @type {Act} */
+const PROPOSAL = { text: 'proposed the decision', scopes: ['propose'], agentId: proposerId };
+/** @param {string} text @returns {Act} */
+const adminsAct = (text) => ({ text, scopes: ['admin'] });
 /** A decision is cancelled by who proposed it, and its execution with it. @type {Act} */
 const CANCELLATION = { text: 'cancelled the execution', scopes: ['execute', 'propose'], agentId: ownerId };
 
@@ -56,6 +60,16 @@ const ACTS = {
     isAdmins: true,
   },
   'grant.revoked': { text: 'revoked the grant', scopes: ['review'] },
+  'api_key.created': adminsAct('issued the key'),
+  'api_key.revoked': adminsAct('revoked the key'),
+  'webhook.created': adminsAct('created the webhook'),
+  'webhook.updated': adminsAct('changed the webhook'),
+  'webhook.deleted': adminsAct('deleted the webhook'),
+  'erasure.begun': adminsAct('began the erasure'),
+  'stop.created': { text: 'made the stop', scopes: ['review'] },
+  'stop.lifted': { text: 'lifted the stop', scopes: ['review'] },
+  // A directory removes the passkeys of people whom it deletes.
+  'passkey.removed': { text: 'removed the passkey', scopes: ['review', 'directory'] },
   'execution.authorized': REQUEST,
   'execution.denied': REQUEST,
   'execution.approval_requested': REQUEST,
@@ -85,10 +99,21 @@ export function actOf(entry, history) {
     return state.via === undefined ? REPORT : GATEWAY_REPORT;
   }
   if (action === 'decision.cancelled') return cancellationOf(state, actor);
+  if (action === 'decision.proposed') return proposalOf(state);
   const act = Object.hasOwn(ACTS, action) ? ACTS[action] : undefined;
   // Whoever holds a key may reject a change, and review a decision for which no execution waits.
   const isForExecution = subjectType !== 'decision' || state.executionId !== undefined;
   return act?.isBound === true && !isForExecution ? { ...act, isBound: false } : act;
+}
+
+/**
+ * Returns the act of who proposed a decision. The scopes that a change needs are those of its path.
+ * @param {Json} decision
+ * @returns {Act}
+ */
+function proposalOf({ executionId, change }) {
+  if (executionId !== undefined) return { ...PROPOSAL, scopes: ['execute'] };
+  return change === undefined ? PROPOSAL : { ...PROPOSAL, text: 'proposed the change', scopes: [] };
 }
 
 /**

@@ -22,10 +22,11 @@ import { withAnyForm } from './malformed.mjs';
 import { OpenEmergencies } from './open-emergencies.mjs';
 import { OpenRequests } from './open-requests.mjs';
 import { PasskeyRegistry } from './passkey-registry.mjs';
+import { premiseFaults } from './premises.mjs';
 import { expectKnown } from './recompute.mjs';
 import { Report } from './report.mjs';
 import { asAgent } from './reviewer.mjs';
-import { senderFaults } from './senders.mjs';
+import { endedKeyFaults, senderFaults } from './senders.mjs';
 import { UnknownOutcomes } from './unknown-outcomes.mjs';
 
 /**
@@ -128,6 +129,7 @@ export class LogDecisions {
     }
     if (isErased(entry)) return;
     if (isOfModule(entry)) {
+      for (const fault of endedKeyFaults(entry, this.#before(entry))) report.differ(fault);
       if (isRecomputed(entry)) expectLasting(entry, history, report);
       return;
     }
@@ -139,7 +141,11 @@ export class LogDecisions {
       if (!BEGINNINGS.includes(entry['action'])) return;
     } else if (this.#erasedGrounds.mayDecide(entry, history)) this.#notes.count('lost');
     for (const fault of this.#callerFaults(entry)) report.differ(fault);
-    if (!isRecomputed(entry)) return;
+    if (!isRecomputed(entry)) {
+      if (report.differences.length > 0) return;
+      for (const fault of endedKeyFaults(entry, this.#before(entry))) report.differ(fault);
+      return;
+    }
     expectKnown(entry, history, report);
     const { rules } = entry['audit'].details;
     if (rules !== undefined) for (const fault of history.ruleSets.faultsOf(rules)) report.differ(fault);
@@ -217,11 +223,15 @@ export class LogDecisions {
       ...(isApproved && isSuspended(state?.proposedBy)
         ? ['it was approved while the agent that requested it was suspended']
         : []),
+      ...(audit.action === 'decision.proposed' && isSuspended(state.proposedBy)
+        ? ['it was proposed while the agent that proposed it was suspended']
+        : []),
       // A rejection gives a grant, too, for other parameters: only if the reviewer could have approved.
       ...(audit.action === 'grant.created' && isSuspended(state.agentId)
         ? ['the grant was made while the agent that requested it was suspended']
         : []),
       ...this.#signerFaults(entry),
+      ...premiseFaults(entry, { ...before, passkeys: this.#passkeys }),
     ];
   }
 

@@ -19,6 +19,9 @@ import { asAgent } from './reviewer.mjs';
 /** Types of callers that may be bound to a person. */
 const BOUND = ['api_key', 'token'];
 
+/** The action with which a handler completes what it began, even if the key of the caller has ended meanwhile. */
+const COMPLETING = ['execution.completed'];
+
 /**
  * True if the actor of an entry may have caused it. Some entries can be caused by one person only, with a key or a
  * token of their own.
@@ -50,6 +53,22 @@ export function senderFaults(entry, log) {
 }
 
 /**
+ * Finds an entry, of a module also, that was sent with a key which was not in force: nothing is written for a key that
+ * has ended, or whose agent is suspended.
+ * @param {Json} entry
+ * @param {Pick<LogBefore, 'keys' | 'agents'>} log
+ * @returns {string[]} faults
+ */
+export function endedKeyFaults({ action, timestamp, audit: { actor } }, { keys, agents }) {
+  if (actor.type !== 'api_key' || COMPLETING.includes(action)) return [];
+  const key = keys.get(actor.id, timestamp);
+  if (key === undefined) return [`${action} was sent with the key ${actor.id}, which was not in force`];
+  return agents.get(key.agentId ?? '')?.['status'] === 'suspended'
+    ? [`${action} was sent with the key ${actor.id} of ${key.agentId}, who was suspended`]
+    : [];
+}
+
+/**
  * Every token is bound to an agent, and good for nothing while that agent is suspended.
  * @param {Act} act
  * @param {string | null} agentId of the agent that acts
@@ -57,6 +76,8 @@ export function senderFaults(entry, log) {
  * @returns {string[]}
  */
 function tokenFaults(act, agentId, { suspendedIds }) {
+  if (act.scopes.length > 0 && act.scopes.every((scope) => scope === 'admin'))
+    return [`a token, which ${act.text}, had not the scope admin`];
   if (act.agentId === undefined || act.isAdmins === true || act.isPersonal === true) return [];
   if (agentId === null) return [`a token, which ${act.text}, is bound to an agent, and names nobody`];
   return suspendedIds.has(agentId) ? [`${agentId}, who ${act.text}, was suspended`] : [];

@@ -1,7 +1,7 @@
 import { canonicalJson } from '../canonical-json.mjs';
 import { AUTHORISING } from './history.mjs';
 import { isEmergency, recomputeProposal } from './changes.mjs';
-import { milliseconds } from '../evaluation/requirement.mjs';
+import { approvalsOf, milliseconds, RISKS } from '../evaluation/requirement.mjs';
 import { escalatingGroups, withEscalation } from './escalations.mjs';
 import { alternativesText, listText, OPERATOR, quoted, senderText } from './narration.mjs';
 import { short } from './report.mjs';
@@ -32,6 +32,9 @@ const SETTLED = {
   'decision.rejection_denied': reviewRefused,
 };
 
+/** The types of decisions that only the service makes. */
+const OF_CHANGES = ['change', 'change_review'];
+
 /** The reason of an execution whose result no gateway reported, and the milliseconds after which none can report it. */
 const NOT_REPORTED = 'not_reported';
 const MAX_REPORT_MS = 86_400_000;
@@ -56,17 +59,36 @@ export function recomputeSettling(entry, history, report) {
  * @param {SettlementCheck} settled
  */
 function decisionProposed({ entry, history, report }) {
-  const { subjectId, state, sequence } = entry;
+  const { subjectId, state, sequence, audit } = entry;
   report.expect('the status', [state.status, state.reviews, state.resolvedAt], ['proposed', [], null]);
   if (state.change !== undefined) return recomputeProposal(entry, history, report);
-  if (state.executionId === undefined) return report.say(`The decision ${subjectId} was proposed.`);
+  if (state.executionId === undefined) return questionProposed(entry, history, report);
   report.say(`The decision ${subjectId} was proposed in the same commit.`);
   const [request] = history.entriesAbout('execution', state.executionId ?? null);
   if (request === undefined)
     return report.leaveOpen(`the file has no entry of the execution ${state.executionId} that ${subjectId} is about`);
+  report.expect('the caller who requested it', audit.actor, request['audit'].actor);
   report.expect('the decision of its execution', request['state'].decisionId, subjectId);
   report.expect('the action of its first entry', request['action'], 'execution.approval_requested');
   if (request['sequence'] < sequence) report.differ('its execution was requested before');
+}
+
+/**
+ * Checks a decision for which no execution waits.
+ * @param {Json} entry
+ * @param {History} history
+ * @param {Report} report
+ */
+function questionProposed({ subjectId, state, sequence }, history, report) {
+  const { proposedBy, type, riskLevel, approvers, requiredApprovals } = state;
+  if (proposedBy === null || history.agentBefore(proposedBy, sequence) === undefined)
+    report.lack(`there is no entry of the agent ${proposedBy} that proposed ${subjectId}`);
+  if (OF_CHANGES.includes(type)) report.differ(`nobody proposes a decision of the type ${quoted(type)}`);
+  if (!RISKS.includes(riskLevel)) report.differ(`the risk ${quoted(riskLevel)} is not known`);
+  for (const name of ['actionHash', 'executeWithin', 'grant', 'actor']) report.expect(name, state[name], undefined);
+  if (approvers !== undefined) report.expect('requiredApprovals', requiredApprovals, approvalsOf(approvers));
+  else if (!(requiredApprovals >= 1)) report.differ('the decision requires no approval');
+  report.say(`The decision ${subjectId} was proposed.`);
 }
 
 /** @param {SettlementCheck} settled */

@@ -8,7 +8,7 @@
  * @typedef {{ riskLevel: string, approvers: readonly Group[], decideWithin: string, executeWithin: string, grant?: Allowance }} Requirement
  */
 
-const RISKS = ['low', 'medium', 'high', 'critical'];
+export const RISKS = ['low', 'medium', 'high', 'critical'];
 const MAX_GROUPS = 50;
 const MAX_APPROVALS = 200;
 const DURATION = /^P(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?$/u;
