@@ -62,5 +62,6 @@ export function isOfProposer(entry, { proposedBy }) {
 
 /** @param {Json} entry */
 function isMail({ audit }) {
-  return audit.details.fields?.includes('email') === true;
+  const { fields } = audit.details;
+  return Array.isArray(fields) && fields.length === 1 && fields[0] === 'email';
 }

@@ -2,7 +2,7 @@ import { isErased } from '../entry-check.mjs';
 import { RECORD_ACTIONS } from '../record-actions.mjs';
 import { approvalsOf, milliseconds } from '../evaluation/requirement.mjs';
 import { isOfProposer, scopesOfChange } from './change-scopes.mjs';
-import { expectRequest } from './made-requests.mjs';
+import { canWait, expectRequest } from './made-requests.mjs';
 import { madeText } from './made-text.mjs';
 import { agentText, countText, OPERATOR, requirementText, senderText } from './narration.mjs';
 
@@ -112,7 +112,14 @@ export function recomputeProposal(entry, history, report) {
     report.expect('the reason', audit.reason, state.description);
     if (!(String(state.context.before) <= timestamp))
       report.differ('its reviewer has to be registered before the emergency');
+    // One review was enough before this rule.
+    if (needsTwoReviews(state) && canWait(change))
+      report.differ(`${change.method} ${change.path} waits for a second person even in an emergency`);
     const reviewers = needsTwoReviews(state) ? 'Two people who were' : 'A person who was';
+    if (!needsTwoReviews(state))
+      report.note(
+        'One person was enough to review the emergency: that the service was of an older version, or a person broke the glass, rests on the operator’s word.',
+      );
     report.say(`${reviewers} registered before ${state.context.before} had to review it.`);
     expectMadeEntries(entry, history, report);
     return;

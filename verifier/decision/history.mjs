@@ -14,7 +14,7 @@ export const ENDED = ['denied', 'rejected', 'expired', 'cancelled', 'executed', 
  * @typedef {import('../evaluation/evaluate.mjs').Policy} Policy
  * @typedef {'entries' | 'madeEntries' | 'makingEntry' | 'guesses' | 'approvedBody' | 'validSignatures' | 'entriesAbout' | 'isMade'} Contents
  * @typedef {ReadonlyMap<string, boolean>} Guesses
- * @typedef {'rules' | 'forgottenMembers' | 'clockShift' | 'agent' | 'agentBefore' | 'earlier' | 'claim' | 'passkey' | 'stop' | 'stateBefore'} LookUps
+ * @typedef {'rules' | 'policies' | 'forgottenMembers' | 'clockShift' | 'agent' | 'agentBefore' | 'earlier' | 'claim' | 'passkey' | 'stop' | 'stateBefore'} LookUps
  * @typedef {Pick<FileHistory, Contents | LookUps> & { isLost(kind: string, id: string, audit?: object): boolean }} History what a recomputation reads: of a file, or of a log
  */
 export class FileHistory {
@@ -35,6 +35,8 @@ export class FileHistory {
   #stops = new Set();
   /** Members that earlier states lack here. @type {readonly string[]} */
   forgottenMembers = [];
+  /** A file names policies by the rules that they are part of. @type {readonly Policy[]} */
+  policies = [];
   /** Milliseconds by which clocks are read at another time than that of the entry. */
   clockShift = 0;
   /** Truths that are assumed of conditions, by policy and index: a file has what tells them. @type {Guesses} */

@@ -26,6 +26,7 @@ import { premiseFaults } from './premises.mjs';
 import { expectKnown } from './recompute.mjs';
 import { Report } from './report.mjs';
 import { asAgent } from './reviewer.mjs';
+import { isOfOneReview, SecondPerson } from './second-person.mjs';
 import { endedKeyFaults, senderFaults } from './senders.mjs';
 import { UnknownOutcomes } from './unknown-outcomes.mjs';
 
@@ -55,6 +56,7 @@ export class LogDecisions {
   #unknownOutcomes = new UnknownOutcomes(ALL);
   #emergencies = new OpenEmergencies();
   #facts = new LogFacts();
+  #secondPerson = new SecondPerson();
   #erasedGrounds = new ErasedGrounds();
   /** Checks of records that also know what is left of erased ones. */
   #allRecords = [new ConstantMembers(), new ErasedAuthority(), new OpenRequests(), new GrantUses()];
@@ -127,6 +129,7 @@ export class LogDecisions {
       for (const fault of firstFormFaults(entry)) report.differ(fault);
       return;
     }
+    if (this.#secondPerson.isAlone(entry, (id, time) => this.#keys.get(id, time))) this.#notes.count('alone');
     if (isErased(entry)) return;
     if (isOfModule(entry)) {
       for (const fault of endedKeyFaults(entry, this.#before(entry))) report.differ(fault);
@@ -157,6 +160,7 @@ export class LogDecisions {
       this.undecided.push(placeOf(entry));
     }
     if (isByDefault(entry)) this.#notes.count('defaultEffect');
+    if (isOfOneReview(entry)) this.#notes.count('oneReview');
     if (this.#isByUnboundKey(entry)) this.#notes.count('unboundKey');
     if (entry['audit'].reason === 'extension_refused') this.#notes.count('module');
     if (report.hasUnknownBody) this.#notes.count('unknownBody');

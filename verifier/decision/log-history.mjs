@@ -111,6 +111,11 @@ export class LogHistory {
     if (state?.status !== 'proposed') this.#ofEmergencies.delete(subjectId);
   }
 
+  /** The policies in force. */
+  get policies() {
+    return this.ruleSets.policies;
+  }
+
   /** The entries that the change of this entry has made. */
   get madeEntries() {
     return this.#made?.entries ?? [];

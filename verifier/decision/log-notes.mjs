@@ -14,6 +14,10 @@ const TEXTS = {
     `Of ${count} changes the body that was approved does not follow from the entries: that they are what it asked for rests on the service’s word.`,
   unboundKey: (count) =>
     `${count} reviews were sent with a key that is bound to nobody, and nobody signed them: that they are of the reviewers whom they name rests on the word of its holder.`,
+  alone: (count) =>
+    `${count} changes of the rules were made by one person or key, after others had needed a second person: that these needed none rests on the operator’s word.`,
+  oneReview: (count) =>
+    `The review of ${count} emergencies took one person: that the service was of an older version, or a person broke the glass, rests on the operator’s word.`,
   module: (count) => `${count} requests were refused by a module of the operator: why rests on the operator’s word.`,
 };
 

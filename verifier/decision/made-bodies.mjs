@@ -117,6 +117,22 @@ export function webhookPatchBodies({ state }, change) {
 }
 
 /**
+ * Returns the members that a change of an agent may name: a mail address is set by another route.
+ * @param {Json} change
+ */
+export function agentNamesIn(change) {
+  return namesIn(change).filter((name) => OF_AGENTS.includes(name));
+}
+
+/**
+ * Returns the members that a change of a webhook may name.
+ * @param {Json} change
+ */
+export function webhookNamesIn(change) {
+  return namesIn(change).filter((name) => OF_WEBHOOKS.includes(name));
+}
+
+/**
  * @param {readonly string[]} changeable
  * @param {Json} state
  * @param {Json} change
@@ -132,7 +148,7 @@ function patchBody(changeable, state, change) {
  * Returns the names of the members of a body that changes a record, which the summary has.
  * @param {Json} change
  */
-export function namesIn({ summary }) {
+function namesIn({ summary }) {
   return (/^Change (?<names>[A-Za-z, ]+) of the /u.exec(String(summary))?.groups?.['names'] ?? '').split(', ');
 }
 

@@ -3,13 +3,14 @@ import { normalFormC } from '../evaluation/normal-form.mjs';
 import { sha256Hex } from '../primitives.mjs';
 import {
   agentBodies,
+  agentNamesIn,
   agentPatchBodies,
   bareBodies,
   keyBodies,
-  namesIn,
   policyBodies,
   replayBodies,
   webhookBodies,
+  webhookNamesIn,
   webhookPatchBodies,
 } from './made-bodies.mjs';
 import { expectErased, expectFields, expectTeam, expectVersions } from './made-states.mjs';
@@ -31,6 +32,7 @@ import { quoted } from './narration.mjs';
  *   not show it
  * @property {(entry: Json, change: Json) => Iterable<unknown>} [bodies] those that make such an entry
  * @property {(change: Json) => readonly string[]} [fields] the members that an update may name as changed
+ * @property {true} [canWait] true if an emergency changes nothing of it, because it decides who is told of one
  */
 
 const MAX_SUMMARY = 450;
@@ -77,6 +79,8 @@ const ROUTES = [
     method: 'POST',
     path: '/policies/apply',
     others: [...OF_POLICIES, 'agent.created', 'agent.updated'],
+    // How much changed is in the summary alone: agents may have changed since.
+    summary: (_entry, _place, { summary }) => withWords('Apply a set of policies: ', summary, ''),
     fields: () => ['description', 'capabilities', 'roles', 'team'],
   },
   {
@@ -92,7 +96,7 @@ const ROUTES = [
     main: 'agent.updated',
     summary: ({ state }, _place, { summary }) => withNames('Change ', summary, ` of the agent "${state.name}"`),
     bodies: agentPatchBodies,
-    fields: namesIn,
+    fields: agentNamesIn,
   },
   {
     method: 'POST',
@@ -106,6 +110,7 @@ const ROUTES = [
     path: '/agents/:id/email',
     main: 'agent.updated',
     summary: (_entry, place) => `Set the mail address of ${place}`,
+    canWait: true,
     fields: () => ['email'],
   },
   {
@@ -113,10 +118,18 @@ const ROUTES = [
     path: '/agents/:id/email',
     main: 'agent.updated',
     summary: (_entry, place) => `Forget the mail address of ${place}`,
+    canWait: true,
     bodies: bareBodies,
     fields: () => ['email'],
   },
-  { method: 'POST', path: '/agents/:agent/passkeys/:id/remove', main: 'passkey.removed', bodies: bareBodies },
+  {
+    method: 'POST',
+    path: '/agents/:agent/passkeys/:id/remove',
+    main: 'passkey.removed',
+    summary: (_entry, _place, { path, summary }) =>
+      withWords('Remove the passkey "', summary, `" of ${decoded(path.split('/')[4] ?? '')}`),
+    bodies: bareBodies,
+  },
   {
     method: 'POST',
     path: '/api-keys',
@@ -137,8 +150,9 @@ const ROUTES = [
     path: '/webhooks/:id',
     main: 'webhook.updated',
     summary: (_entry, place, { summary }) => withNames('Change ', summary, ` of the webhook ${place}`),
+    canWait: true,
     bodies: webhookPatchBodies,
-    fields: namesIn,
+    fields: webhookNamesIn,
   },
   {
     method: 'POST',
@@ -164,6 +178,7 @@ const ROUTES = [
     path: '/webhooks/:id',
     main: 'webhook.deleted',
     summary: (_entry, place) => `Delete the webhook ${place}`,
+    canWait: true,
     bodies: bareBodies,
   },
   {
@@ -220,6 +235,14 @@ export function expectRequest(change, made, history, report) {
   const body = expectBody(route, entry, change, report);
   history.approvedBody = body;
   if (body !== undefined && OF_TEAMS.includes(String(main))) expectTeam(entry, body, report);
+}
+
+/**
+ * True for a request that waits for a second person even in an emergency.
+ * @param {Json} change
+ */
+export function canWait({ method, path }) {
+  return routeAt(String(method), String(path))?.[0].canWait === true;
 }
 
 /**
@@ -337,6 +360,17 @@ export function bodyOfHash(bodies, hash) {
 function withNames(beginning, summary, end) {
   const names = summary.startsWith(beginning) ? summary.slice(beginning.length).split(' of the ')[0] : '';
   return `${beginning}${names}${end}`;
+}
+
+/**
+ * Fills in words that no entry of the change shows.
+ * @param {string} beginning
+ * @param {string} summary
+ * @param {string} end
+ */
+function withWords(beginning, summary, end) {
+  const isWhole = summary.startsWith(beginning) && summary.endsWith(`${end}.`);
+  return `${beginning}${isWhole ? summary.slice(beginning.length, -end.length - 1) : ''}${end}`;
 }
 
 /** @param {string} url */

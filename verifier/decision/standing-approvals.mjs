@@ -1,5 +1,6 @@
 import { areFilled } from '../evaluation/matching.mjs';
-import { approvalsIn } from './review.mjs';
+import { denialOf } from './delegations.mjs';
+import { approvalsIn, reviewedResource } from './review.mjs';
 import { placeOf } from './reviewer.mjs';
 
 /**
@@ -9,12 +10,13 @@ import { placeOf } from './reviewer.mjs';
  */
 
 /**
- * Checks that enough of those who had approved a change were active when it was made.
+ * Checks that enough of those who had approved a change were active when it was made, and that no policy denied the
+ * approval of a person in whose place another one had given it.
  * @param {Json} entry `decision.change_made`
  * @param {History} history
  * @param {Report} report
  */
-export function recomputeStanding({ audit, subjectId, sequence }, history, report) {
+export function recomputeStanding({ audit, subjectId, sequence, timestamp }, history, report) {
   const { approvers, firstSequence } = audit.details;
   const before = history.stateBefore(history.entriesAbout('decision', subjectId), sequence);
   if (before === undefined) return;
@@ -29,13 +31,21 @@ export function recomputeStanding({ audit, subjectId, sequence }, history, repor
     approvers.map((/** @type {Json} */ { agentId }) => agentId),
     places,
   );
-  const standing = approvals.map(({ groups = [] }, index) => {
+  const request = { action: 'decision:approve', ...reviewedResource(before), time: new Date(timestamp) };
+  const policies = history.rules(before['change']?.rules)?.policies ?? history.policies;
+  let hasDenied = false;
+  const standing = approvals.map(({ groups = [], delegationId }, index) => {
     const { agentId, revision } = approvers[index] ?? {};
     // The change itself may have changed an approver.
     const approver = history.agent(agentId, revision, firstSequence);
     if (approver === undefined) report.lack(`the file has no entry of the approver ${agentId} at revision ${revision}`);
-    return approver?.['status'] === 'active' ? groups : [];
+    const isDelegated = delegationId !== undefined && approver !== undefined;
+    const isDenied = isDelegated && denialOf([approver], request, policies) !== undefined;
+    hasDenied ||= isDenied;
+    return approver?.['status'] === 'active' && !isDenied ? groups : [];
   });
   if (!areFilled(before['approvers'] ?? [], standing))
-    report.differ('the change was made while somebody who had approved it was suspended');
+    report.differ(
+      `the change was made while somebody who had approved it was suspended${hasDenied ? ', or a policy denied the approval' : ''}`,
+    );
 }
