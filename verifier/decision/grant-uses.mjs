@@ -21,8 +21,10 @@ export class GrantUses {
     if (action === 'grant.used_up') return this.#endFaults(subjectId);
     const isKnown = action === 'execution.erased' && this.#unknown.delete(subjectId);
     if (action !== 'execution.authorized' && !isKnown) return [];
-    if (!state) this.#erased += 1;
-    if (!state) this.#unknown.add(subjectId);
+    if (!state) {
+      this.#erased += 1;
+      this.#unknown.add(subjectId);
+    }
     return this.#useFaults(state?.['grantId']);
   }
 

@@ -1,5 +1,3 @@
-import { OPERATOR } from './narration.mjs';
-
 /**
  * Finds entries about access and passkeys that the service writes of nobody, as far as only a whole log shows it.
  *
@@ -43,7 +41,7 @@ function removalFaults({ subjectId, timestamp, audit: { actor, agentId } }, { ke
   const person = passkeys.personOf(subjectId);
   if (person !== agentId)
     return [`the passkey ${subjectId} is registered for ${person ?? 'nobody'}, not for ${agentId}`];
-  const key = actor.type === 'api_key' && actor.id !== OPERATOR ? keys.get(actor.id, timestamp) : undefined;
+  const key = actor.type === 'api_key' ? keys.get(actor.id, timestamp) : undefined;
   const isPermitted =
     key === undefined || key.agentId === person || ['admin', 'directory'].some((scope) => key.scopes.has(scope));
   return isPermitted ? [] : [`the key ${actor.id} may not remove the passkey ${subjectId} of ${person}`];

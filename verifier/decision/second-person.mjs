@@ -1,5 +1,4 @@
 import { isEmergencyProposal } from './changes.mjs';
-import { OPERATOR } from './narration.mjs';
 
 /**
  * Finds changes of the rules that nobody approved although earlier ones needed a second person: docs/four-eyes.md. Only
@@ -31,7 +30,7 @@ export class SecondPerson {
     const { changeId, breakGlass, fields = [] } = details ?? {};
     if (changeId !== undefined || breakGlass === true) return false;
     const isFree = action.endsWith('.updated') && [fields].flat().every((name) => FREE.includes(name));
-    const isDirectory = actor.id !== OPERATOR && keyOf(actor.id, timestamp)?.scopes.has('directory') === true;
+    const isDirectory = keyOf(actor.id, timestamp)?.scopes.has('directory') === true;
     return !isFree && !isDirectory;
   }
 }
