@@ -22,6 +22,7 @@ import { withAnyForm } from './malformed.mjs';
 import { OpenEmergencies } from './open-emergencies.mjs';
 import { OpenRequests } from './open-requests.mjs';
 import { PasskeyRegistry } from './passkey-registry.mjs';
+import { policyFaults } from './policy-entries.mjs';
 import { premiseFaults } from './premises.mjs';
 import { expectKnown } from './recompute.mjs';
 import { Report } from './report.mjs';
@@ -208,6 +209,8 @@ export class LogDecisions {
     this.#emergencies.add(entry, state);
     this.#erasedGrounds.add(entry);
     this.#facts.note(entry, history.stateBefore(history.entriesAbout(subjectType, subjectId), entry['sequence']));
+    const isPlain = entry['v'] !== 1 && !isErased(entry) && !history.isMade(entry);
+    if (isPlain) for (const fault of policyFaults(entry, history)) report.differ(fault);
     for (const check of this.#allRecords) for (const fault of check.faults(entry, state)) report.differ(fault);
   }
 

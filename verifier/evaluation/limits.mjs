@@ -22,6 +22,8 @@ export const OF_REQUEST = 'request';
 const DIGEST = /^[\w-]{43}$/u;
 const PLAIN = /^\d+(?:\.\d+)?$/u;
 const MAX_DIGITS = 15;
+/** Hundredths of a limit at which the service warns. */
+const WARNED_AT = 80n;
 /** More characters than any sum of amounts has: the amount used of a limit never exceeds the limit. */
 const MAX_CHARACTERS = 40;
 const HOUR = 3_600_000;
@@ -138,6 +140,17 @@ export function usesOf({ id, limits = [] }, agentId, { parameters, time }) {
  */
 export function isWithin({ max }, { before, amount }) {
   return amount !== null && unitsOf(before) + unitsOf(amount) <= unitsOf(amountText(max) ?? '0');
+}
+
+/**
+ * True if the use takes the sum to 80 % of the maximum, or beyond. Of equal requests the service does not warn.
+ * @param {Limit} limit
+ * @param {{ before: string, amount: string }} use
+ */
+export function isWarnedOf({ max, by }, { before, amount }) {
+  const warned = unitsOf(amountText(max) ?? '0') * WARNED_AT;
+  const isReached = (/** @type {bigint} */ used) => used * 100n >= warned;
+  return by !== 'request' && !isReached(unitsOf(before)) && isReached(unitsOf(before) + unitsOf(amount));
 }
 
 /**
