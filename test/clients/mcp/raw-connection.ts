@@ -1,8 +1,10 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import type { Parsed } from '../../support/application/send';
 import { GOV } from './mcp-clients';
+
+/** Milliseconds: a busy machine may be slow, but what did not come by then does not come. */
+const PATIENCE = 120_000;
 
 /** Lines to and from `gov mcp`, as no client of the SDK would send them. */
 export class RawConnection {
@@ -11,17 +13,23 @@ export class RawConnection {
   /** What it has written to standard error so far. */
   errors = '';
   private wake: (() => void)[] = [];
+  private isClosed = false;
 
   private constructor(private readonly program: ChildProcessWithoutNullStreams) {
+    const wakeAll = (): void => this.wake.splice(0).forEach((wake) => wake());
     program.stderr.setEncoding('utf8').on('data', (text: string) => {
       this.errors += text;
-      this.wake.splice(0).forEach((wake) => wake());
+      wakeAll();
+    });
+    program.on('close', () => {
+      this.isClosed = true;
+      wakeAll();
     });
     // It may end without having read all of it.
     program.stdin.on('error', () => undefined);
     createInterface({ input: program.stdout }).on('line', (line) => {
       this.received.push(JSON.parse(line));
-      this.wake.splice(0).forEach((wake) => wake());
+      wakeAll();
     });
   }
 
@@ -65,16 +73,14 @@ export class RawConnection {
 
   /** So many of this kind. */
   async several(count: number, isWanted: (message: Parsed) => boolean): Promise<Parsed[]> {
-    for (;;) {
-      const messages = this.received.filter(isWanted);
-      if (messages.length >= count) return messages;
-      await new Promise<void>((resolve) => this.wake.push(resolve));
-    }
+    const wanted = (): Parsed[] => this.received.filter(isWanted);
+    await this.waitFor('a message came', () => wanted().length >= count);
+    return wanted();
   }
 
   /** Waits until this is on standard error. */
   async untilPrinted(text: string): Promise<void> {
-    while (!this.errors.includes(text)) await new Promise<void>((resolve) => this.wake.push(resolve));
+    await this.waitFor(`it printed ${text}`, () => this.errors.includes(text));
   }
 
   /** From now on nobody reads what it says. */
@@ -84,12 +90,34 @@ export class RawConnection {
 
   /** Its exit code, once it has ended by itself. */
   async exitCode(): Promise<number | null> {
-    if (this.program.exitCode === null) await once(this.program, 'close');
+    await this.waitFor('it ended', () => this.isClosed);
     return this.program.exitCode;
   }
 
   async close(): Promise<void> {
     this.program.stdin.end();
     await this.exitCode();
+  }
+
+  /**
+   * Waits until something is true, which changes with what the program says and its end.
+   * @throws if it cannot become true any more, or does not within two minutes, with what the program has said
+   */
+  private async waitFor(what: string, isTrue: () => boolean): Promise<void> {
+    const end = performance.now() + PATIENCE;
+    const timer = setTimeout(() => this.wake.splice(0).forEach((wake) => wake()), PATIENCE);
+    try {
+      while (!isTrue()) {
+        if (this.isClosed || performance.now() >= end) throw new Error(`Waited in vain until ${what}: ${this.said()}`);
+        await new Promise<void>((resolve) => this.wake.push(resolve));
+      }
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  private said(): string {
+    const { exitCode, signalCode } = this.program;
+    return JSON.stringify({ exitCode, signalCode, received: this.received, errors: this.errors });
   }
 }
