@@ -28,7 +28,7 @@ const common = {
   setupFilesAfterEnv: ['<rootDir>/test/support/jest/patience.ts', '<rootDir>/test/support/jest/no-leaks.ts'],
 };
 
-/** What needs more than Node.js, each in a project of its own. */
+/** Folders whose tests need more than Node.js, each a project of its own. */
 const ELSEWHERE = ['postgres', 'clients', 'console', 'faults'].map(inTests);
 
 /**
@@ -47,7 +47,10 @@ const sqlite = {
   testPathIgnorePatterns: ['/node_modules/', ...ELSEWHERE],
 };
 
-/** What can differ on PostgreSQL: storage, locks, pages, leases. The refusal of a field cannot. By room. */
+/**
+ * Maps rooms to the files that can differ on PostgreSQL: storage, locks, pages, leases. The refusal of a field
+ * cannot.
+ */
 const ON_POSTGRES = {
   access: ['api-keys', 'caller-end', 'key-lookups'],
   approvals: [
@@ -117,7 +120,7 @@ function roomsIn(folder) {
   return WITH_ROOMS.map((files) => inTests(folder) + files);
 }
 
-/** What can differ on PostgreSQL, what it has alone, and what processes share in Redis. */
+/** The tests of what can differ on PostgreSQL, what it has alone, and what processes share in Redis. */
 const postgres = {
   ...common,
   displayName: 'postgres',

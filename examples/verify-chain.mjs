@@ -21,7 +21,7 @@ async function get(path) {
   return get(path);
 }
 
-/** Whether an entry is what its hashes say: in version 2 salted members are hashed apart. Erased contents have no hash. */
+/** True if an entry matches its hashes: in version 2 salted members are hashed apart. Erased contents have no hash. */
 function isTrue({ audit, state, salts, hash, detailsHash, erased, ...sealed }) {
   if (hash !== hashOf(sealed)) return false;
   if (erased !== undefined) return true;

@@ -11,7 +11,7 @@ export class Findings {
   count = 0;
   /** @type {Finding[]} */
   first = [];
-  /** What was not checked, and why. @type {string[]} */
+  /** Sentences about what was not checked, and why. @type {string[]} */
   notes = [];
 
   /**

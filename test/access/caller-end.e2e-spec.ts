@@ -24,7 +24,7 @@ const LONG_LIFE = 3_600;
 /** There a test can lock a table, so that a read of it is in progress for as long as needed. */
 const itOnPostgres = onPostgres ? it : it.skip;
 
-/** What a caller has started ends with its key, or when its agent is suspended, even if another process ends them. */
+/** The work of a caller ends with its key, or when its agent is suspended, even if another process ends them. */
 describe('The end of a caller', () => {
   let database: TemporaryDatabase;
   let app: TestApp;

@@ -10,7 +10,7 @@ import { type HeldRequest, type HeldStage, startHeld } from './held-requests';
 import type { Person } from './support';
 
 const SCOPES = ['policies', 'agents', 'review', 'read'];
-/** What the scopes of bound callers and tokens reach; the rest needs `admin`. */
+/** Operations that the scopes of bound callers and tokens reach; the rest needs `admin`. */
 const WITHOUT_ADMIN = /^polic|^agents_(?:create|update|resume)$/;
 /** Changes what the requests after it rest on: all of it is tried but its making. */
 const NEVER_MADE = 'policySets_apply';

@@ -33,10 +33,10 @@ const EXEMPT: Readonly<Record<string, string>> = {
   webhooks_resume: 'changes no rule',
   webhooks_test: 'changes no rule',
 };
-/** What agents do, not what they may do. */
+/** Operations that agents perform, which change nothing that they may do. */
 const OF_AGENTS =
   /^(?:approvals|claims|entities|evaluate|execute|executions|forwardAuth|runs?|slack|authzen|fallback)\w*_/;
-/** What the directory does; making its key is held back. */
+/** Operations of the directory; the creation of its key is held back. */
 const OF_DIRECTORY = /^scim(?:Users|Groups)_/;
 
 describe('Routes that change the rules', () => {

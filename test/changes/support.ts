@@ -39,7 +39,7 @@ export interface ChangeStage {
 interface ChangeStageOptions {
   /** The scopes of the third person. */
   readonly scopes?: readonly string[];
-  /** What one person alone does before there are two reviewers. */
+  /** Prepares what one person alone can do before there are two reviewers. */
   readonly prepare?: (app: TestApp) => Promise<unknown>;
 }
 

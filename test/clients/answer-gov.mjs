@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 
-/** Where `fetch` keeps its connections. */
+/** The name under which `fetch` keeps its connections. */
 const DISPATCHER = Symbol.for('undici.globalDispatcher.1');
 const [, , main] = process.argv;
 const { stdin, stdout } = process;
@@ -45,13 +45,13 @@ async function run({ words, input, environment, folder }) {
   return { exitCode, output: outputText, errors: errorText };
 }
 
-/** How much keeps the process from ending. */
+/** Counts the resources that keep the process from ending. */
 function heldOpen() {
   // What is closed is about to be gone.
   return process.getActiveResourcesInfo().filter((kind) => kind !== 'CloseReq').length;
 }
 
-/** As the end of a process does. */
+/** Ends connections as the end of a process does. */
 async function endConnections() {
   const dispatcher = globalThis[DISPATCHER];
   if (dispatcher === undefined) return;

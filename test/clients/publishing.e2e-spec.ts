@@ -19,7 +19,7 @@ interface Published {
   readonly files: readonly { readonly path: string }[];
 }
 
-/** What can be tried of a release without a registry: each package is built and packed, and everything but sent. */
+/** Tries a release without a registry: each package is built and packed, and everything but sent. */
 describeOnSqlite('What a release publishes', () => {
   it.each(PACKAGES)('%s would be published by npm, with the files that its manifest names', async (path) => {
     const folder = join(ROOT, path);

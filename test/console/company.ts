@@ -116,7 +116,7 @@ export async function askToPay(
   return body;
 }
 
-/** What the tests of a file share; available from the first test on. */
+/** A stage that the tests of a file share; it is there from the first test on. */
 export class CompanyStage {
   company!: DemoCompany;
   browser!: TestBrowser;

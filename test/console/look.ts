@@ -5,7 +5,7 @@ import { CONSOLE, type Page } from './browser';
 
 const AXE = readFileSync(createRequire(join(CONSOLE, 'package.json')).resolve('axe-core'), 'utf8');
 
-/** What axe reports against WCAG 2.2 AA and best practices, one line each. */
+/** Returns a line for each fault that axe reports against WCAG 2.2 AA and best practices. */
 export async function violations(page: Page): Promise<string[]> {
   await page.locator('.loading').first().waitFor({ state: 'detached' });
   return page.evaluate(`(async () => {
@@ -24,7 +24,7 @@ export async function overflow(page: Page): Promise<number> {
   return page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
 }
 
-/** What the page holds, without what it only has not thrown away yet. */
+/** Counts what the page holds, without what it only has not thrown away yet. */
 export async function held(page: Page): Promise<{ readonly nodes: number; readonly listeners: number }> {
   const session = await page.context().newCDPSession(page);
   await session.send('HeapProfiler.collectGarbage');

@@ -21,7 +21,7 @@ describe('Entra ID', () => {
   });
   afterAll(() => app.close());
 
-  /** As its provisioning service creates a user. */
+  /** The body with which its provisioning service creates a user. */
   const created = (name: string): object => ({
     schemas: [USER, ENTERPRISE],
     externalId: `0a21f0f2-8d2a-4f8e-bf98-7363c4aed4ef-${name}`,

@@ -160,7 +160,7 @@ describe('The decision file of a change', () => {
 
 describe('The decision files of all routes that are held back', () => {
   const stage: HeldStage = stageOf(startHeld);
-  /** What has no body in the entries that it makes. */
+  /** Routes whose bodies do not follow from the entries that they make. */
   const withoutBody = ['policySets_apply', 'agents_setEmail'];
 
   it('recompute, with the body where the entries show it', async () => {

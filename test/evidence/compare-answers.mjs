@@ -37,7 +37,7 @@ async function inForce() {
   }
 }
 
-/** What both answer, in one form. @param {any} answer */
+/** Returns the answer of either in one form. @param {any} answer */
 function shape({ effect, reason, policies, approval }) {
   const listedPolicies = policies
     .slice(0, 10)

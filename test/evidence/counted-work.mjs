@@ -13,7 +13,7 @@ import { bodyOfHash } from '../../verifier/decision/made-requests.mjs';
 import { UnknownOutcomes } from '../../verifier/decision/unknown-outcomes.mjs';
 import { TakenUses } from '../../verifier/limit-uses.mjs';
 
-/** How many bodies of a MiB each are hashed before the verifier gives up. */
+/** Counts the bodies of a MiB each that are hashed before the verifier gives up. */
 function bodiesTried() {
   let count = 0;
   bodyOfHash(endlessBodies(), 'none');
@@ -27,7 +27,7 @@ function bodiesTried() {
   }
 }
 
-/** How often the actions of a policy are looked through when a request is evaluated several times. */
+/** Counts how often the actions of a policy are searched when a request is evaluated several times. */
 function timesMatched() {
   let count = 0;
   const actions = new Proxy(['look'], {
@@ -45,7 +45,7 @@ function timesMatched() {
   return count;
 }
 
-/** How often a long nested text is searched when so many conditions read it. @param {number} conditions */
+/** Counts how often a long nested text is searched when so many conditions read it. @param {number} conditions */
 function timesSearched(conditions) {
   const rules = { subjects: ['*'], actions: ['*'], resources: ['*'], resourceTypes: [], priority: 0, effect: 'allow' };
   const within = Array.from({ length: conditions }, (_, index) => ({
@@ -71,7 +71,7 @@ function timesSearched(conditions) {
   return count;
 }
 
-/** How often the patterns of a policy are read when it is compared with many requests. */
+/** Counts how often the patterns of a policy are read when it is compared with many requests. */
 function timesRead() {
   let count = 0;
   const resources = new Proxy(['r/*', 'a'], {
@@ -91,7 +91,10 @@ function timesRead() {
   return count;
 }
 
-/** How many items of lists are copied when so many erased executions have used one limit. @param {number} executions */
+/**
+ * Counts the items of lists that are copied when so many erased executions have used one limit. @param {number}
+ * executions
+ */
 function itemsCopied(executions) {
   const uses = new TakenUses();
   const limits = [{ max: 1e9, per: 'month', by: 'policy' }];
@@ -117,7 +120,7 @@ function itemsCopied(executions) {
   );
 }
 
-/** How many items of lists are read one by one meanwhile. @param {() => void} work */
+/** Counts the items of lists that are read one by one meanwhile. @param {() => void} work */
 function itemsRead(work) {
   const iterate = Array.prototype[Symbol.iterator];
   let count = 0;
@@ -135,7 +138,7 @@ function itemsRead(work) {
   return count;
 }
 
-/** How many items are read for each of so many rejections of one agent. @param {number} rejections */
+/** Counts the items that are read for each of so many rejections of one agent. @param {number} rejections */
 function rejectionsRead(rejections) {
   const all = new BindingRejections({ has: () => true });
   const timestamp = '2026-01-01T00:00:00.000Z';
@@ -161,7 +164,10 @@ function rejectionsRead(rejections) {
   return itemsRead(work) / rejections;
 }
 
-/** How many items are read for each request of a gateway after so many unknown outcomes. @param {number} requests */
+/**
+ * Counts the items that are read for each request of a gateway after so many unknown outcomes. @param {number}
+ * requests
+ */
 function outcomesRead(requests) {
   const all = new UnknownOutcomes({ has: () => true });
   const [subjectType, timestamp] = ['execution', '2026-01-01T00:00:00.000Z'];
@@ -185,7 +191,10 @@ function outcomesRead(requests) {
   return itemsRead(work) / requests;
 }
 
-/** How many earlier executions are read for a request after so many on different resources. @param {number} executions */
+/**
+ * Counts the earlier executions that are read for a request after so many on different resources. @param {number}
+ * executions
+ */
 function earlierRead(executions) {
   const facts = new LogFacts();
   const [action, subjectType, audit] = ['execution.authorized', 'execution', {}];

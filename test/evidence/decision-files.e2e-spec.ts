@@ -43,7 +43,7 @@ describe('A decision file', () => {
   const folder = mkdtempSync(join(tmpdir(), 'evidence-test-'));
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  /** Of an execution that two people approved, and that was refused once, resumed, and carried out. */
+  /** Returns the file of an execution that two people approved, and that was refused once, resumed, and carried out. */
   async function carriedOut(): Promise<string> {
     const { app, people } = stage;
     const id = await approvedByTwo();

@@ -40,7 +40,7 @@ describe('The verifier, on logs in which the holder of the signing key erased wh
     return { app, rejected, waiting, walked, spent, paid, entityId, sold, log };
   });
 
-  /** What the verifier says of a file and its log, both changed. */
+  /** Runs the verifier on a file and its log, both changed. */
   async function forged(execution: Parsed, change: (entries: Parsed[]) => Parsed[]): Promise<string> {
     const text = await decisionFileOf(stage.app, execution as { id: string });
     const { log, publicKey, ...file } = forgeLog({ text, log: stage.log }, change);

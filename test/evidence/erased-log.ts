@@ -1,6 +1,6 @@
 import type { Parsed } from '../support/application/send';
 
-/** What the service leaves of the contents of a record, by kind. Members that a record lacks stay so. */
+/** Maps kinds to what an erasure leaves of a record's contents. Members that a record lacks stay so. */
 const LEFT: Record<string, object> = {
   execution: {
     ...{ parameters: {}, resourceId: '', result: null, failureReason: null },

@@ -15,7 +15,7 @@ const GIVEN = { for: 'PT1H', parameters: 'same', resources: null, uses: null };
 /** A service in which everything has happened that a decision file can be about, and the file of each. */
 export interface EveryKind {
   readonly app: TestApp;
-  /** By what is special about each. */
+  /** Maps what is special about each file to its text. */
   readonly files: Readonly<Record<string, string>>;
   readonly publicKey: string;
 }

@@ -12,7 +12,7 @@ import { stageOf } from '../support/application/stage';
 import { runVerifier } from '../support/processes/run-verifier';
 import { decisionFileOf, keyAndLog, verifyFile } from './verified-file';
 
-/** Whether nothing may be spent any more. */
+/** True once nothing may be spent any more. */
 let isOver = false;
 
 @Injectable()

@@ -12,7 +12,7 @@ const RECOMPUTED = /\nRECOMPUTED: \w+ as recorded\n$/;
 const REFUSED = /\n(?:DIFFERS|INVALID): .*\n$/;
 const GRANT = 'grt_01M8GXKYS9AAYGA38BW7HT1BT3';
 
-/** What an added entry is about. */
+/** The subject of an added entry. */
 interface Written {
   readonly action: string;
   readonly subject: readonly [type: string, id: string];

@@ -61,7 +61,7 @@ describe('The verifier, on logs of an operator who has the signing key and no de
     return { app, signedExecution, servedExecution, paid, instead, spelled, wide, log, publicKey: String(publicKey) };
   });
 
-  /** What the verifier says of a file and its log, both changed. */
+  /** Runs the verifier on a file and its log, both changed. */
   async function forged(execution: Parsed, change: (entries: Parsed[], ids: Set<string>) => Parsed[]): Promise<string> {
     const text = await decisionFileOf(stage.app, execution);
     const { log, publicKey, ...file } = forgeLog({ text, log: stage.log }, change);

@@ -30,7 +30,7 @@ const FORMS = Object.fromEntries(
     { members: hashedMembers, later: Object.keys(laterMembers) },
   ]),
 );
-/** What is decided by: another value counts only where it decides something. All else follows from it. */
+/** Records that decide: another value counts only where it decides something. All else follows from them. */
 const PREMISES = ['agent', 'claim', 'delegation', 'passkey', 'policy', 'rules', 'stop'];
 const MOST_SHOWN = 30;
 /** Milliseconds: in full, tens of thousands of files are verified. */

@@ -3,7 +3,7 @@ import type { OtherValue, SeenValues } from './other-values';
 
 /** One change of a decision file, to be sealed again. */
 export interface Row {
-  /** What it changes, such as `decision.reviews[].comment`. */
+  /** The member that it changes, such as `decision.reviews[].comment`. */
   readonly path: string;
   /** The action of the entry. */
   readonly action: string;

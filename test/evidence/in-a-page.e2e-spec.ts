@@ -12,7 +12,7 @@ const ENTRANCE = join(ROOT, 'verifier/decision/check.mjs');
 /** Modules of which pages have another form, made by `console/build.mjs`. */
 const NODE_ONLY = ['primitives.mjs', 'evaluation/zone-data.mjs'].map((name) => join(ROOT, 'verifier', name));
 
-/** What a module imports, and what that imports; what is not of this folder is not read. */
+/** Finds the imports of a module and of what it imports; files outside of this folder are not read. */
 function importsOf(path: string, imports = new Set<string>()): Set<string> {
   if (imports.has(path)) return imports;
   imports.add(path);

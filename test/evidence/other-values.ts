@@ -3,9 +3,9 @@ import { canonical } from '../verification/recompute-chain';
 
 /** A member with another value. */
 export interface OtherValue {
-  /** Where the values differ, `[]` for any item of a list: `decision.reviews[].comment`. */
+  /** The path at which the values differ, `[]` for any item of a list: `decision.reviews[].comment`. */
   readonly path: string;
-  /** Of the whole member; undefined: it is absent. */
+  /** The value of the whole member; undefined if it is absent. */
   readonly value: unknown;
 }
 

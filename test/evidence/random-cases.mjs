@@ -55,7 +55,7 @@ const PARAMETERS = [
   '/text/deep',
 ];
 const SCALARS = [0, -1, 1, 10, 50, 50.5, 1e21, '', 'a', 'ab', '10', 'DE', true, false, null, 'é', 'e\u0301'];
-/** What a principal or a resource can be compared with, too. */
+/** Values that a principal or a resource can be compared with, too. */
 const COMPOSED = [...SCALARS, 'alice', 'user', 'team', 'agent', '7'].filter((value) => value !== 'e\u0301');
 const PARTS = [{ principal: 'id' }, { principal: 'type' }, { resource: 'last' }];
 const PATHS = [
@@ -267,7 +267,7 @@ const ZONES = [
 const WEEK = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'];
 const DURATIONS = ['PT30M', 'PT1800S', 'PT1H', 'PT60M', 'P1D', 'PT24H', 'P1W', 'P7D', 'P2D', 'PT1H30M', 'P1DT1H'];
 
-/** Of policies that meet one another. */
+/** Members of policies that meet one another. */
 const HEAVY = { subjects: ['*'], actions: ['*'], resources: ['*'], resourceTypes: [], conditions: [], priority: 3 };
 
 /** @param {number} seed */
@@ -507,7 +507,7 @@ export function randomCases(seed) {
     }));
   }
 
-  /** As they were registered. @type {{ id: string }[]} */
+  /** The agents as they were registered. @type {{ id: string }[]} */
   let agents = [{ id: 'agt_none' }];
   return {
     agentBodies,

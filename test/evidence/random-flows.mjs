@@ -58,7 +58,7 @@ function group() {
   return { subjects, approvals: 1 + below(2), signed: below(6) === 0, ...(below(3) === 0 && { escalate }) };
 }
 
-/** Of one of a few names, so that a new one takes the place of an older one. */
+/** Creates a policy of one of a few names, so that it takes the place of an older one. */
 async function changePolicy() {
   version += 1;
   const effect = one(['require_approval', 'require_approval', 'require_approval', 'require_approval', 'allow', 'deny']);
@@ -134,7 +134,7 @@ async function ask() {
 
 const bots = await agents('bot', 3, 'machine');
 const people = await agents('person', 8, 'human');
-/** By person. @type {Map<string, string>} */
+/** Maps people to their keys. @type {Map<string, string>} */
 const peoplesKeys = new Map();
 for (const { id: agentId } of people) {
   const { body } = await call('POST', '/api-keys', { name: 'own', scopes: ['review'], agentId });

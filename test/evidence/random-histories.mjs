@@ -16,9 +16,9 @@ const { API, API_KEY = '' } = process.env;
 const RESOURCES = ['a/1', 'a/1', 'b/1'];
 const PEOPLE = ['ann', 'ben', 'cem'];
 
-/** What was answered with an execution that was there before. @type {Record<string, any>[]} */
+/** Requests that were answered with an execution that was there before. @type {Record<string, any>[]} */
 const repeated = [];
-/** What nothing that is asked may lead to. @type {Record<string, any>[]} */
+/** Answers to which no request may lead. @type {Record<string, any>[]} */
 const failed = [];
 
 /**
@@ -44,7 +44,7 @@ async function call(method, path, body, key = API_KEY) {
 class History {
   /** @type {Record<string, string>} */
   ids = {};
-  /** Of people. @type {Record<string, string>} */
+  /** Maps people to their keys. @type {Record<string, string>} */
   keys = {};
   /** @type {string[]} */
   policies = [];

@@ -5,13 +5,13 @@ import { runProgram } from './run-program';
 import { decisionFileOf, keyAndLog, verifyFile } from './verified-file';
 
 const QUIET = { RATE_LIMIT: '10000000', LOG_LEVEL: 'fatal' };
-/** What a question can be answered. */
+/** The outcomes that a question can have. */
 const OUTCOMES = [
   ...['allow null', 'deny agent_suspended', 'deny approval_too_large', 'deny capability_missing'],
   ...['deny no_policy_allows', 'deny principal_suspended', 'deny policy_denied', 'require_approval approval_required'],
 ];
 
-/** What happens in enough random histories. */
+/** Outcomes that happen in enough random histories. */
 const ANSWERED = [
   ...['authorized null', 'asked null', 'asked again', 'served by a grant'],
   ...['denied stopped', 'denied approval_rejected', 'in another place'],

@@ -21,11 +21,11 @@ const DAY = 86_400_000;
 const MOST_TRIED = 20;
 
 export class ReferenceHistory {
-  /** By kind, then by id. @type {Map<string, Map<string, Json>>} */
+  /** Maps kinds and then ids to records. @type {Map<string, Map<string, Json>>} */
   #records = new Map();
-  /** What is used of limits, by name of the sum. @type {Map<string, bigint>} */
+  /** Maps names of sums to what is used of limits. @type {Map<string, bigint>} */
   sums = new Map();
-  /** How often grants have served. @type {Map<string, number>} */
+  /** Maps grants to the number of their uses. @type {Map<string, number>} */
   served = new Map();
   /** @type {Json[]} */
   differences = [];
@@ -367,7 +367,7 @@ function mostFilled([slot, ...others], approvals) {
   return Math.max(mostFilled(others, approvals), ...ways);
 }
 
-/** Whether one more approval of the group would add nothing. @param {Json} decision @param {number} index */
+/** True if one more approval of the group would add nothing. @param {Json} decision @param {number} index */
 function isFullInEvery({ approvers, reviews }, index) {
   const approvals = reviews.flatMap((/** @type {Json} */ { verdict, groups }) =>
     verdict === 'approve' ? [groups] : [],

@@ -87,7 +87,7 @@ describe('The verifier, on signed approvals', () => {
     change(data);
     signature.authenticatorData = data.toString('base64url');
   };
-  /** Of every review, in every state of the decision. */
+  /** Changes of the signature in every review, in every state of the decision. */
   const SIGNATURES: Record<string, [change: (signature: Parsed) => void, pattern: RegExp]> = {
     'another origin': [
       clientOf((client) => (client.origin = 'https://evil.example')),

@@ -37,7 +37,7 @@ describe('The verifier, on an execution in the log that needed an approval, and 
     return { app, approved, other, granted, lookup, ...(await keyAndLog(app)) };
   });
 
-  /** What the verifier says of the file of another execution, with a changed log. */
+  /** Runs the verifier on the file of another execution, with a changed log. */
   async function forged(change: (entries: Parsed[], approved: Parsed, other: Parsed) => Parsed[]): Promise<string> {
     const { app, approved, other, lookup, log: honest } = stage;
     const text = await decisionFileOf(app, lookup as { id: string });

@@ -11,7 +11,7 @@ export async function decisionFileOf(app: TestApp, { id }: { readonly id: string
   return (await send(app, 'GET', `/api/v1/${records}/${id}/evidence`)).text;
 }
 
-/** What the offline verifier says of a decision file. @param log an export to hold it against. */
+/** Runs the offline verifier on a decision file. @param log an export to compare it with. */
 export async function verifyFile(text: string, publicKey: string, log?: string): Promise<VerifierRun> {
   const folder = mkdtempSync(join(tmpdir(), 'decision-file-'));
   const file = join(folder, 'one.evidence.json');
@@ -31,7 +31,7 @@ export async function keyAndLog(app: TestApp): Promise<{ publicKey: string; log:
   return { publicKey, log: (await send(app, 'GET', '/api/v1/provenance/export')).text };
 }
 
-/** What the verifier says of the decision file of a change, compared with an export. */
+/** Runs the verifier on the decision file of a change, and compares it with an export. */
 export async function verifyChange(app: TestApp, id: string): Promise<VerifierRun> {
   const text = await decisionFileOf(app, { id });
   const { publicKey, log } = await keyAndLog(app);

@@ -66,7 +66,7 @@ describe('kill -9 between the approval of a change and its making', () => {
     change.isApproved = approved?.status === 200;
   }
 
-  /** What was answered is stored; a change is made once, and an approval that was not used can be used still. */
+  /** Expects that what was answered is stored, a change is made once, and an unused approval can still be used. */
   async function expectKept(change: Change): Promise<void> {
     const { name, decisionId, isApproved, isMade } = change;
     const agent = await send(program, 'GET', `/api/v1/agents/${name}`);

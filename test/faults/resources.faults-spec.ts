@@ -7,7 +7,7 @@ import type { ServedDatabase } from './support/served-database';
 import { temporaryService } from './support/temporary-service';
 import { until, watch } from './support/watch';
 
-/** As many connections as all clients together may hold. */
+/** The number of connections that all clients together may hold. */
 const IDLE_SOCKETS = 5_000;
 const THEIR_ADDRESS = '127.0.0.2';
 const SLOW_SOCKETS = 200;

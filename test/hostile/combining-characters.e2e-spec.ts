@@ -4,7 +4,7 @@ import { send } from '../support/application/send';
 
 /** Marks that would have to be put in order: the time for it grows with the square of their number. */
 const MARKS = `a${'\u0345'.repeat(120_000)}${'\u0334'.repeat(120_000)}`;
-/** As many as a text that is compared as a path may have. */
+/** A text with as many marks as one that is compared as a path may have. */
 const PATH_OF_MARKS = `a${'\u0345'.repeat(2_000)}${'\u0334'.repeat(2_000)}`;
 /** Time in which a minute of work would not end. */
 const TIMEOUT = 30_000;

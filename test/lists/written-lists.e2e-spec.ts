@@ -24,7 +24,7 @@ const LISTS = [
   ...['audit?outcome=denied&order=asc', 'provenance', 'provenance?action=entity.created'],
 ];
 
-/** What somebody may have written into a column in place of its value, as SQL. */
+/** SQL that somebody may have written into a column in place of its value. */
 const ALTERATIONS: readonly [table: string, column: string, value: string][] = [
   ...['{"a":1', '{a:1}', '{"a":1}]', '{"a":\u0001}', '{"a":01}', '', ' {"a":\n1} ', '{"a":1,"a":2}', '1e1', 'null'].map(
     (text): [string, string, string] => ['entities', 'properties', `'${text}'`],

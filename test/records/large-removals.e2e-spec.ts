@@ -57,7 +57,7 @@ describe('Removing an entity with many claims', () => {
     return Number(row?.count);
   }
 
-  /** As if the process had ended before deleting them. */
+  /** Keeps leftovers as if the process had ended before deleting them. */
   function keepLeftovers(): void {
     jest.spyOn(Leftovers.prototype, 'deleteChunk').mockImplementation(() => sleep(20));
   }

@@ -44,7 +44,7 @@ const UNIQUE: Readonly<Record<string, readonly string[]>> = { agents: ['name'], 
 /** More than the first stored subtree of the tree has; each alteration is searched for in all of them. */
 const LEAST_ENTRIES = 270;
 
-/** Who finds an alteration. */
+/** Layers that can find an alteration. */
 const LAYERS = ['chain', 'tree', 'records', 'derived data', 'kept checkpoint', 'offline verifier'] as const;
 type Layer = (typeof LAYERS)[number];
 

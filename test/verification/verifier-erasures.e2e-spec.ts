@@ -49,7 +49,7 @@ describe('The offline verifier, on erasures by an operator who has the signing k
     return { app, entityId, limited, open, early, late };
   });
 
-  /** What the verifier finds in a log that was sealed anew. */
+  /** Returns the faults that the verifier finds in a log that was sealed anew. */
   async function faultsOf(entries: readonly Parsed[]): Promise<string> {
     const log = structuredClone([...entries]);
     sealEntries(log);

@@ -10,7 +10,7 @@ import { WebhookEndpoint } from '../support/application/webhook-endpoint';
 const HELD_UP = 8_000;
 const EVENTS = 10;
 
-/** As on an overloaded or sleeping machine. */
+/** The service is suspended like one on an overloaded or sleeping machine. */
 describeOnSqlite('Webhooks of a suspended service on a SQLite file', () => {
   let program: StartedProgram;
   let endpoint: WebhookEndpoint;

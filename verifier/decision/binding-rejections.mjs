@@ -29,7 +29,7 @@ export class BindingRejections {
   #proposals = new Map();
   /** Maps what requests have in common in any spelling to their rejections. @type {Map<string, Alike>} */
   #rejections = new Map();
-  /** Those that may still bind. @type {RecentItems<Rejection>} */
+  /** The rejections that may still bind. @type {RecentItems<Rejection>} */
   #recent = new RecentItems();
   /** The same rejections, by the decision that made each. @type {Map<string, Rejection>} */
   #byDecision = new Map();

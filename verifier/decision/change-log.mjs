@@ -8,8 +8,8 @@ import { placeOf } from './reviewer.mjs';
 export const REVIEWED = ['decision.reviewed', 'decision.approved', 'decision.rejected'];
 
 /**
- * What only a whole log shows about a change: that it was made by the holder of a key of its proposer, and approved with
- * keys of the reviewers, who were no people of an open emergency.
+ * Checks what only a whole log shows about a change: that it was made by the holder of a key of its proposer, and
+ * approved with keys of the reviewers, who were no people of an open emergency.
  *
  * @typedef {import('./read-file.mjs').Json} Json
  * @typedef {object} LogBefore the log before an entry

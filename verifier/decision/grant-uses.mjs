@@ -8,7 +8,7 @@ export class GrantUses {
   #grants = new Map();
   /** Executions that were erased, and may have used any of them. */
   #erased = 0;
-  /** Those of them whose erasures have not said yet which grant each used. @type {Set<string>} */
+  /** The executions whose erasures have not said yet which grant each used. @type {Set<string>} */
   #unknown = new Set();
 
   /**

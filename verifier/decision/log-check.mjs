@@ -26,7 +26,7 @@ const MAX_CONDITIONS = 1_000;
 export class LogCheck {
   /** @type {Difference[]} */
   differences = [];
-  /** What the log does not show of what the decision rests on. @type {Difference[]} */
+  /** The grounds of the decision that the log does not show. @type {Difference[]} */
   gaps = [];
   /**
    * Entries about the execution and its decision after the checkpoint.

@@ -92,7 +92,7 @@ export class LogDecisions {
     return differences;
   }
 
-  /** What could not be recomputed, and why. */
+  /** Sentences about what could not be recomputed, and why. */
   get notes() {
     return this.#notes.texts;
   }

@@ -36,7 +36,7 @@ export class LogHistory {
   entries = [];
   /** The body of the change that was made last, where it follows from the entries. @type {Json | undefined} */
   approvedBody;
-  /** What the change of the entry that is recomputed has made. @type {Made | undefined} */
+  /** The entries that the change of the recomputed entry has made. @type {Made | undefined} */
   #made;
   /** Maps entries of this time to the change that made each. @type {Map<Json, Made>} */
   #making = new Map();
@@ -285,7 +285,7 @@ export class LogHistory {
     for (const text of await findValidSignatures([...registrations, ...this.entries])) this.validSignatures.add(text);
   }
 
-  /** Of an execution outside of a run that was authorised a week ago, only its result can come. */
+  /** Keeps little of an execution outside of a run that was authorised a week ago: only its result can come. */
   #forgetOld() {
     const now = Date.parse(this.entries.at(-1)?.['timestamp']);
     for (const { action, subjectType, subjectId, state } of this.entries)

@@ -1,4 +1,4 @@
-/** What a log leaves open, and how often it does. */
+/** The sentences about what a log leaves open, and how often it does. */
 
 /** Maps what is open to what a note says of it. @type {Readonly<Record<string, (count: number) => string>>} */
 const TEXTS = {

@@ -40,7 +40,7 @@ const MAX_SUBJECTS = 5;
 /** Most bodies that are tried, and the most characters that they have together. */
 const MAX_BODIES = 10_000;
 const MAX_CHARACTERS = 32 * 2 ** 20;
-/** In place of an entry, where a change has made none. @type {Json} */
+/** Stands for an entry that a change has not made. @type {Json} */
 const NOTHING = { state: {}, audit: { reason: null, details: {} } };
 const OF_POLICIES = ['policy.created', 'policy.superseded', 'policy.activated', 'policy.deactivated'];
 /** Actions whose records may have a team. */

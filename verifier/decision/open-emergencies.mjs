@@ -14,7 +14,7 @@ export class OpenEmergencies {
    * @type {Map<string, string>}
    */
   #barring = new Map();
-  /** How many of those emergencies each time has. @type {Map<string, number>} */
+  /** Maps times to the number of those emergencies. @type {Map<string, number>} */
   #barringAt = new Map();
   /** Decisions that were erased so far, which may have been about emergencies. */
   erased = 0;

@@ -11,13 +11,13 @@ export class Report {
   steps = [];
   /** @type {Difference[]} */
   differences = [];
-  /** What the file lacks of records that the decision rests on. @type {Difference[]} */
+  /** The grounds of the decision that the file lacks. @type {Difference[]} */
   gaps = [];
   /** Limits of the result that a reader has to know. @type {string[]} */
   notes = [];
   /** True if the body of a change that was approved does not follow from the entries that it has made. */
   hasUnknownBody = false;
-  /** Whether the last step is about the execution itself or its decision. */
+  /** True if the last step is about the execution itself or its decision. */
   #isOwn = true;
   /** The ids of subjects whose entries were begun. */
   #begun = new Set();

@@ -24,7 +24,7 @@ interface ChangeOptions {
   readonly breakGlass?: string;
 }
 
-/** What the running command was told about a change that needs a second person. */
+/** Options of the running command about a change that needs a second person. */
 let running: ChangeOptions = {};
 
 /** Adds the options about a second person to a command whose change may need one. */

@@ -1,4 +1,4 @@
-/** What JSON holds, as far as it is searched. */
+/** A value of the JSON in which the search goes on. */
 interface Place {
   readonly value: unknown;
   readonly path: string;

@@ -25,7 +25,7 @@ export const INPUT_SCHEMA = {
 /** The people that an agent asks. */
 export interface PeopleQuestions<Context> {
   readonly governance: GovernanceClient;
-  /** Who may answer, as policies name approvers. */
+  /** The people who may answer, as policies name approvers. */
   readonly subjects: readonly string[];
   readonly options: RequestApprovalOptions<Context>;
 }

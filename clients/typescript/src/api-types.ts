@@ -4,7 +4,7 @@ import type { components, paths } from './openapi.js';
 export type Schemas = components['schemas'];
 
 export type Execution = Schemas['ExecutionResponse'];
-/** For whom an agent acts. */
+/** The principal for whom an agent acts. */
 export type OnBehalfOf = NonNullable<Schemas['ExecuteActionRequest']['onBehalfOf']>;
 export type AuditEntry = Schemas['AuditEntryResponse'];
 

@@ -56,7 +56,7 @@ export type Outcome = { readonly result: unknown } | { readonly error: unknown }
 /** The action ran, and the service did not accept its outcome. Do not repeat the action. */
 export class ResultNotReportedError extends GovernanceError {
   override readonly name = 'ResultNotReportedError';
-  /** What the function returned or threw. */
+  /** The value that the function returned or threw. */
   readonly result: unknown;
   private readonly outcome: Outcome;
 

@@ -20,7 +20,7 @@ export interface GuardRequest {
    * their names.
    */
   readonly secret?: string[];
-  /** For whom the agent acts: a `user:4711` that your program knows, or `agent:ann`, a registered person. */
+  /** The principal for whom the agent acts: a `user:4711` that your program knows, or `agent:ann`, a registered person. */
   readonly onBehalfOf?: OnBehalfOf;
   /**
    * The conversation or task that the action is part of. A request that is repeated after its approval names the same

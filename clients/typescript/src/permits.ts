@@ -34,7 +34,7 @@ export interface Permit {
   /** Seconds since 1970. */
   readonly iat: number;
   readonly exp: number;
-  /** On whose behalf the agent acts. */
+  /** The principal on whose behalf the agent acts. */
   readonly act?: { readonly sub: string };
   readonly authorization_details: readonly [PermittedAction];
 }

@@ -3,7 +3,7 @@ import { canonicalJson, digestOf } from './canonical-json.js';
 import { sleep } from './sleep.js';
 import type { SentRequest } from './transport.js';
 
-/** What an agent asks people. */
+/** A question that an agent asks people. */
 export interface Question {
   /** At most 200 characters. */
   readonly title: string;
@@ -17,7 +17,7 @@ export interface QuestionOptions {
   readonly agent?: string;
   /** The conversation or task that the question is part of. */
   readonly run?: string;
-  /** Who may answer, as policies name approvers. Default: any person (`*`). */
+  /** The people who may answer, as policies name approvers. Default: any person (`*`). */
   readonly subjects?: readonly string[];
   /** Seconds to wait for the answer. Default: 0. */
   readonly wait?: number;

@@ -9,7 +9,7 @@ interface AgentFieldProps {
   readonly label: string;
   /** The name of the field in the form. */
   readonly name?: string;
-  /** What an empty field means. */
+  /** The meaning of an empty field. */
   readonly placeholder?: string;
   readonly required?: boolean;
   readonly defaultValue?: string;

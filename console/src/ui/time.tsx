@@ -13,7 +13,7 @@ export function useNow(every: number): number {
   return now;
 }
 
-/** How long ago; the local time and UTC are in its title. */
+/** Shows how long ago it was; the local time and UTC are in its title. */
 export function TimeAgo({ iso }: { readonly iso: string }): JSX.Element {
   useNow(15_000);
   return (

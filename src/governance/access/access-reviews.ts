@@ -19,7 +19,7 @@ const MAX_LISTED = 100;
 /** Number of agents whose reviews are read at once. */
 const CHUNK_SIZE = 100;
 
-/** Who reviewed the access of an agent last, and when. */
+/** The last review of an agent's access: by whom, and when. */
 export type LastReview = Pick<AccessResponse, 'reviewedBy' | 'reviewedAt'>;
 
 /** Reviews of the access of agents by people, read from the entries. */

@@ -279,7 +279,7 @@ export class Decision {
   @Column('simple-json', { nullable: true })
   readonly change!: Change | null;
 
-  /** Who proposed the change. */
+  /** The caller who proposed the change. */
   @Column('simple-json', { nullable: true })
   readonly actor!: ChangeActor | null;
 

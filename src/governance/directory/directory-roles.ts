@@ -77,7 +77,7 @@ export class DirectoryRoles implements OnApplicationBootstrap {
     return changed;
   }
 
-  /** As `follow`, for several people. */
+  /** Does what `follow` does, for several people. */
   async followAll(
     transaction: ServiceTransaction,
     ids: readonly string[],

@@ -187,7 +187,7 @@ async function warnings(
   return nameWarnings;
 }
 
-/** As `groupBy`, divided into turns. */
+/** Groups items as `groupBy` does, divided into turns. */
 async function groupInTurns<Item>(
   items: Iterable<Item>,
   keysOf: (item: Item) => Iterable<string>,

@@ -51,7 +51,8 @@ export class Stop {
   readonly liftedAt!: string | null;
 
   /**
-   * Who may lift it besides `admin`: the maker's agent, or else the maker's key; empty once it is lifted. Not hashed.
+   * The caller who may lift it besides `admin`: the maker's agent, or else the maker's key; empty once it is lifted.
+   * Not hashed.
    */
   @Column('text')
   readonly createdBy!: string;

@@ -36,7 +36,7 @@ await ensureAlone('lock', () => {
   process.stdout.write('done');
 });
 `;
-/** As on a machine that is so busy that a process is held up whenever it is about to remove or move a file. */
+/** A module like a machine so busy that a process is held up whenever it is about to remove or move a file. */
 const SLOW = `
 import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
@@ -78,7 +78,7 @@ describeOnSqlite('The build of a package', () => {
     expect(await build()).toEqual(made('second'));
   });
 
-  /** As a process with this number leaves it while it is at work. */
+  /** Returns the claim of a process with this number while it is at work. */
   function claim(holder: number, at = new Date()): string {
     mkdirSync(join(folder, 'dist.locks'), { recursive: true });
     const file = join(folder, 'dist.locks', `${holder}.claim`);

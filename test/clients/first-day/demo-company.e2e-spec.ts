@@ -18,7 +18,7 @@ import { buildCommandLine, gov, MAIN } from '../command-line';
 
 const DEMO = join(ROOT, 'examples', 'demo.json');
 
-/** What the tests use of its file. */
+/** The part of its file that the tests use. */
 interface Company {
   readonly agents: readonly unknown[];
   readonly entities: readonly { readonly claims: readonly unknown[] }[];
@@ -26,7 +26,7 @@ interface Company {
   readonly decisions: readonly object[];
 }
 
-/** How much of a service's rate limit `gov seed` may use. */
+/** The part of a service's rate limit that `gov seed` may use. */
 const REQUESTS = 64;
 
 describeOnSqlite('The demo company', () => {

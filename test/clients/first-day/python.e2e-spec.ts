@@ -12,7 +12,7 @@ import { run } from '../../support/processes/shell';
 const FOLDER = join(ROOT, 'clients', 'python');
 /** Debian's, for which there are packages of what builds. */
 const SYSTEM_PYTHON = '/usr/bin/python3';
-/** What is installed: not the tests, nor what stands in for others. */
+/** Modules that are installed: not the tests, nor what stands in for others. */
 const MODULE = /^(?:governance\w*|permits)\.py$/;
 
 function isThere(command: string, ...parameters: string[]): boolean {

@@ -14,7 +14,7 @@ import { run } from '../../support/processes/shell';
 import { type AiSdk, builtFrameworks, linkFrameworks, typeCheck } from './built-frameworks';
 
 interface Adapter {
-  /** As the programs of this folder are called. */
+  /** The name of its program in this folder. */
   readonly name: string;
   readonly title: string;
   readonly sdk: AiSdk;
@@ -26,7 +26,7 @@ const OPENAI_AGENTS: Adapter = { name: 'openai-agents', title: 'openai-agents', 
 const LANGCHAIN: Adapter = { name: 'langchain', title: 'langchain', sdk: 'ai' };
 
 const VERCEL_AI = [AI_SDK_6, AI_SDK_7];
-/** Those that ask whether a call needs an approval before they call it. */
+/** Frameworks that ask whether a call needs an approval before they call it. */
 const ASKING = [...VERCEL_AI, OPENAI_AGENTS];
 const ADAPTERS = [...ASKING, LANGCHAIN];
 

@@ -17,10 +17,10 @@ import { sendJson, type StandIn, startStandIn } from './stand-in';
 
 const REQUESTS_OF_ONE_AGENT = 100;
 const CONNECTIONS = 5_000;
-/** As many as the system keeps for a server that takes none. */
+/** The number of connections that the system keeps for a server that takes none. */
 const RESET_TOGETHER = 300;
 const LARGEST_BODY = 64 * 2 ** 20;
-/** Of a body in which templates find their values. */
+/** The most bytes of a body in which templates find their values. */
 const LARGEST_PARSED_BODY = 8 * 2 ** 20;
 /** Bodies of the largest size that fill the room of all bodies, of as many agents. */
 const LARGEST_BODIES = 4;

@@ -21,7 +21,7 @@ export interface ActionOrRefusal {
   readonly secret?: readonly string[];
 }
 
-/** What the built gateway makes of requests to an upstream, in one process. */
+/** Builds, in one process, the actions that the built gateway makes of requests to an upstream. */
 export async function buildActions(
   upstream: Readonly<Record<string, unknown>>,
   requests: readonly GatewayRequest[],

@@ -20,7 +20,7 @@ import { type Answering, sendJson, type StandIn, startStandIn } from './stand-in
 interface ReceivedAnswer {
   readonly status: number | undefined;
   readonly isWhole: boolean;
-  /** As far as it came. */
+  /** The body, as far as it came. */
   readonly body: string;
 }
 
@@ -37,7 +37,7 @@ async function post(url: string, key: string): Promise<ReceivedAnswer> {
   return { status: answer.statusCode, isWhole: answer.complete, body };
 }
 
-/** By the first segment of the path. */
+/** Maps first segments of paths to answers. */
 const ANSWERS: Readonly<Record<string, Answering>> = {
   breaks: (_, response) => void response.socket?.resetAndDestroy(),
   never: () => undefined,

@@ -14,7 +14,7 @@ const META = {
   [`${PREFIX}/clientCapabilities`]: {},
   [`${PREFIX}/clientInfo`]: { name: 'test', version: '1' },
 };
-/** As many connections as all agents may have. */
+/** The number of connections that all agents may have. */
 const MANY = 200;
 const TOGETHER = 10;
 

@@ -21,7 +21,7 @@ describe('MCP calls that run', () => {
   let metrics: string;
   /** True if the server answers at once, in streams that it does not end. */
   let streams = false;
-  /** What ends the exchanges at the server. */
+  /** Maps responses of the server to what ends them. */
   const running = new Map<ServerResponse, () => void>();
 
   beforeAll(async () => {

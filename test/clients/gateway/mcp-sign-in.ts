@@ -36,7 +36,7 @@ interface Tokens {
   readonly access_token: string;
 }
 
-/** What a client of MCP keeps of one person: see `OAuthClientProvider` of the official SDK. */
+/** The memory of a client of MCP about one person: see `OAuthClientProvider` of the official SDK. */
 export class PersonsAuthorization {
   readonly redirectUrl = REDIRECT_URL;
   readonly clientMetadata = {

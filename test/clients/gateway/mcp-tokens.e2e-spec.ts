@@ -43,9 +43,9 @@ describe('A token at an MCP upstream of the gateway', () => {
   let forHost: string;
   /** The renewal of `forShop`. */
   let renewed: string;
-  /** As `forShop`, but for five minutes in place of ten. */
+  /** A token like `forShop`, but for five minutes in place of ten. */
   let shorter: string;
-  /** What ends the calls that run. */
+  /** Maps the responses of running calls to what ends them. */
   const running = new Map<ServerResponse, () => void>();
   let answersAtOnce = true;
   const stops: Awaited<ReturnType<typeof stop>>[] = [];

@@ -12,7 +12,7 @@ export class RawUpstream {
   readonly sockets: Socket[] = [];
   /** All connections, with those on which nothing came. */
   readonly connections = new Set<Socket>();
-  /** How the next requests are answered; the last one stays. */
+  /** The answers to the next requests; the last one stays. */
   answers: Answer[] = [respond('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok')];
   onConnection: (socket: Socket) => unknown = () => undefined;
   private readonly arrivals = new EventEmitter();

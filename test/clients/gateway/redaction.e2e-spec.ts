@@ -45,7 +45,7 @@ const spell = (value: string, encode: Encode): string => Array.from(value, encod
 const base64 = (value: string): string => Buffer.from(value).toString('base64');
 const url = (value: string): string => Buffer.from(value).toString('base64url');
 
-/** How an upstream may write the key. */
+/** Forms in which an upstream may write the key. */
 const FORMS: readonly (readonly [name: string, written: string])[] = [
   ['as it is', KEY],
   ['percent-encoded', encodeURIComponent(KEY)],

@@ -13,7 +13,7 @@ const SECRETS = ['first', 'second', 'third', 'fourth'].map((name) => `${name}-se
   string,
 ];
 
-/** What a client has received of an event stream so far. */
+/** An event stream, as far as a client has received it. */
 interface OpenStream {
   text(): string;
 }

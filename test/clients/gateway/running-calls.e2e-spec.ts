@@ -6,7 +6,7 @@ interface ListedStop {
   readonly agentId: string | null;
   readonly actions: readonly string[];
 }
-/** What the list of stops answers. */
+/** The answer of the list of stops. */
 type StopList = readonly ListedStop[] | Error;
 interface Question {
   readonly requests: readonly { readonly resourceId: string }[];

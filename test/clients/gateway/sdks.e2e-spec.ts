@@ -9,7 +9,7 @@ import { type Answering, type ReceivedRequest, sendJson, type StandIn, startStan
 /** Installed on demand: nothing else needs the SDKs. */
 const PACKAGES = join(__dirname, 'packages');
 
-/** What a program sees. */
+/** A run of a program, as the program sees it. */
 interface SdkRun {
   readonly result?: unknown;
   readonly error?: {

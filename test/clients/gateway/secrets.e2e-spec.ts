@@ -34,7 +34,7 @@ const ECHO = [
 ];
 const URL_ECHO = SECRETS.flatMap((secret) => [secret, base64(secret)].map(encodeURIComponent));
 
-/** Where an upstream shows them, by the first segment of the path. */
+/** Maps first segments of paths to answers in which an upstream shows them. */
 const ANSWERS: Readonly<Record<string, (response: ServerResponse) => unknown>> = {
   body: (response) => response.end(ECHO.join('\n')),
   chunks: (response) => {

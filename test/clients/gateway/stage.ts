@@ -34,7 +34,7 @@ export interface GatewayStage {
   close(): Promise<void>;
 }
 
-/** What is allowed: `read`, `write`. `refund` needs an approval. Nothing else is allowed. */
+/** Opens a stage on which `read` and `write` are allowed, `refund` needs an approval, and nothing else is allowed. */
 export async function openStage(environment: NodeJS.ProcessEnv = {}): Promise<GatewayStage> {
   await buildCommandLine();
   const app = await createTestApp({ environment: { RATE_LIMIT: '1000000', TRUST_PROXY: '1', ...environment } });

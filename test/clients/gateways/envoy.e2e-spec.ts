@@ -9,10 +9,10 @@ import { describeWhereReachable, REDIS_SERVER } from '../../support/processes/wh
 
 type Headers = Readonly<Record<string, string>>;
 
-/** What the script of a request did. */
+/** The result of a request's script. */
 interface ScriptRun {
   readonly asked: { readonly cluster: string; readonly headers: Headers };
-  /** What the client is answered; absent if the request goes on. */
+  /** The headers of the answer to the client; absent if the request goes on. */
   readonly answer?: Headers;
   /** The headers with which it goes on. */
   readonly headers: Headers;

@@ -9,7 +9,7 @@ import { type Gateway, GATEWAYS, isInstalled, startGateway } from './gateway';
 
 const HOST = 'https://api.example.com';
 
-/** What the upstream was sent. */
+/** A request that the upstream got. */
 interface Served {
   readonly method: string;
   readonly target: string;

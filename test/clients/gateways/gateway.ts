@@ -26,7 +26,7 @@ interface Program {
   readonly version: readonly string[];
   /** Its documented file with what the document adds for WebSockets. */
   readonly withWebSockets: (documented: string, parts: readonly string[]) => string;
-  /** How its file is made to listen on a port of loopback, without TLS. */
+  /** Changes its file so that it listens on a port of loopback, without TLS. */
   readonly file: (documented: string, port: number, folder: string) => string;
   readonly parameters: (file: string, folder: string) => readonly string[];
 }

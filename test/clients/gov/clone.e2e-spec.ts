@@ -6,7 +6,7 @@ import { ROOT } from '../../support/documents/markdown';
 import { run, type ProgramRun } from '../../support/processes/shell';
 import { buildCommandLine } from '../command-line';
 
-/** What a clone has that `npm run gov` needs. */
+/** Files of a clone that `npm run gov` needs. */
 const NEEDED = [
   ...['package.json', 'scripts', 'policies.schema.json', 'gateway.schema.json', 'examples/demo.json'],
   'clients/build-package.mjs',

@@ -20,7 +20,7 @@ type RequestedAction = readonly [
 const numbers = (count: number): number[] => Array.from({ length: count }, (_, index) => index + 1);
 
 const REFUND: RequestedAction = ['refund', 'payment', 'orders/2', { amount: 1234, currency: 'USD' }];
-/** What the agent does while it is observed. */
+/** Actions of the agent while it is observed. */
 const DONE: readonly RequestedAction[] = [
   REFUND,
   ...numbers(6).map((n): RequestedAction => ['refund', 'payment', `orders/${n}`, { amount: n * 7.5, currency: 'EUR' }]),
@@ -48,7 +48,7 @@ const DONE: readonly RequestedAction[] = [
   ['mail', 'mail', 'mails/1', { to: 'https://shop.example/x', token: 't' }],
   ['write', 'Größe "x"', 'a b%20c', { '*': 1, '~/': -0.000123, big: 1e21, largest: Number.MAX_VALUE }],
 ];
-/** What it did not do. */
+/** Actions that it did not perform. */
 const OTHERS: readonly RequestedAction[] = [
   ['refund', 'payment', 'orders/1', { amount: 1301, currency: 'EUR' }],
   ['refund', 'payment', 'orders/1', { amount: -1, currency: 'EUR' }],

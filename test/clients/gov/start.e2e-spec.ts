@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { ROOT } from '../../support/documents/markdown';
 
 const MAIN = join(ROOT, 'clients', 'cli', 'src', 'main.ts');
-/** What an import names, unless it imports types alone. */
+/** Matches an import, and the module that it names, unless it imports types alone. */
 const IMPORT = /^import (?!type )(?:[^'";]* from )?'([^']+)';$/gm;
 
 /** The packages that are loaded whenever a module is: those that it imports, and those of the modules it imports. */

@@ -19,7 +19,7 @@ const SOURCES = join(ROOT, 'clients', 'cli', 'src');
 /** Erases the line, writes from right to left, breaks lines, and shows nothing. */
 const HOSTILE =
   'paid\u009b2K\u007f\u0085\u202e\u2066\u2028\u2029\u200b\u00ad\u3164\u115f\ufe0f\u{e0041}\u001b[2K\nVALID';
-/** What text by others must not bring to a terminal. */
+/** Characters that text by others must not bring to a terminal. */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u;
 
 describeOnSqlite('What the command line writes to a terminal', () => {

@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 
 type Answer = (response: ServerResponse, id: unknown) => unknown;
 
-/** What becomes of the answer to a call, by the name of its tool. */
+/** Maps names of tools to what becomes of the answer to their calls. */
 const FATES: Readonly<Record<string, Answer>> = {
   answered: (response, id) => json(response, { id, result: RESULT }),
   streamed: (response, id) => {

@@ -17,7 +17,7 @@ import { reportKeyOf } from './shop';
 
 const SERVER = join(__dirname, 'turning-server.mjs');
 const TOOLS = ['echo', 'turn', 'held', 'refund', 'wipe', 'added', 'Echo', 'die'];
-/** As many promises as `gov mcp` remembers, and one more. */
+/** One more than the number of promises that `gov mcp` remembers. */
 const QUESTIONS = 101;
 const RAN = ['executed', 'failed'];
 

@@ -15,7 +15,7 @@ import { GOV } from './mcp-clients';
 import { reportKeyOf } from './shop';
 import { CONFORMANCE, ended, saying, startEverything } from './real-servers';
 
-/** Those that need no tools of their own in the server. */
+/** Scenarios that need no tools of their own in the server. */
 const SCENARIOS = [
   ...['server-initialize', 'ping', 'logging-set-level', 'tools-list', 'resources-list', 'resources-subscribe'],
   ...['resources-unsubscribe', 'prompts-list', 'server-sse-multiple-streams', 'dns-rebinding-protection'],

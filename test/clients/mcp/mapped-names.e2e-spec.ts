@@ -55,7 +55,7 @@ describeOnSqlite('The names of tools in a mapping of gov mcp', () => {
   });
   afterAll(() => shop.close());
 
-  /** What it says on standard error when its tools are listed twice. */
+  /** Returns the lines of its standard error when its tools are listed twice. */
   async function errorLines(
     mapped: readonly string[],
     words: readonly string[],

@@ -67,7 +67,7 @@ export interface ProxyOptions {
 /** A client of `gov mcp` over pipes, or, all over HTTP, of the gateway. */
 export interface Connection {
   readonly client: McpClient;
-  /** Of the gateway; otherwise empty. */
+  /** The address of the gateway; empty without one. */
   readonly url: string;
   readonly close: () => Promise<void>;
 }

@@ -8,9 +8,9 @@ const PATIENCE = 120_000;
 
 /** Lines to and from `gov mcp`, as no client of the SDK would send them. */
 export class RawConnection {
-  /** What has come so far, in its order. */
+  /** The messages that have come so far, in their order. */
   readonly received: Parsed[] = [];
-  /** What it has written to standard error so far. */
+  /** The text on its standard error so far. */
   errors = '';
   private wake: (() => void)[] = [];
   private isClosed = false;
@@ -56,7 +56,7 @@ export class RawConnection {
     this.sendLine(JSON.stringify(sent));
   }
 
-  /** As it is. */
+  /** Sends a line as it is. */
   sendLine(line: string): void {
     this.program.stdin.write(`${line}\n`);
   }
@@ -73,9 +73,9 @@ export class RawConnection {
 
   /** So many of this kind. */
   async several(count: number, isWanted: (message: Parsed) => boolean): Promise<Parsed[]> {
-    const wanted = (): Parsed[] => this.received.filter(isWanted);
-    await this.waitFor('a message came', () => wanted().length >= count);
-    return wanted();
+    const matches = (): Parsed[] => this.received.filter(isWanted);
+    await this.waitFor('a message came', () => matches().length >= count);
+    return matches();
   }
 
   /** Waits until this is on standard error. */
@@ -108,7 +108,8 @@ export class RawConnection {
     const timer = setTimeout(() => this.wake.splice(0).forEach((wake) => wake()), PATIENCE);
     try {
       while (!isTrue()) {
-        if (this.isClosed || performance.now() >= end) throw new Error(`Waited in vain until ${what}: ${this.said()}`);
+        if (this.isClosed || performance.now() >= end)
+          throw new Error(`Waited in vain until ${what}: ${this.stateText()}`);
         await new Promise<void>((resolve) => this.wake.push(resolve));
       }
     } finally {
@@ -116,7 +117,7 @@ export class RawConnection {
     }
   }
 
-  private said(): string {
+  private stateText(): string {
     const { exitCode, signalCode } = this.program;
     return JSON.stringify({ exitCode, signalCode, received: this.received, errors: this.errors });
   }

@@ -27,7 +27,7 @@ describeOnSqlite('A client of gov mcp, when a server has forgotten what it had s
     return connection;
   }
 
-  /** What the server was told again after its call had failed or its session was gone. */
+  /** Returns the settings that the server got again after its call had failed or its session was gone. */
   function settingsSince(count: number): [string, string | null][] {
     return strangers
       .requests()

@@ -82,7 +82,7 @@ describeOnSqlite('gov mcp in front of several servers', () => {
     return (await request(connection, id, 'tools/call', { name, arguments: input })).result;
   }
 
-  /** What waits for its approval, once something does. */
+  /** Returns the executions that wait for their approval, once there are some. */
   async function pending(): Promise<Parsed> {
     let execution;
     do

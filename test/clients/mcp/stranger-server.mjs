@@ -28,7 +28,7 @@ const defaults = {
 };
 const FATES = ['%NEVER%', '%CUT%', '%HELPER%', '%DEAF%', '%PROGRESS%'];
 
-/** What the file says, once it is written whole. */
+/** Returns what the file says, once it is written whole. */
 function state() {
   for (;;)
     try {

@@ -8,7 +8,7 @@ import { createTestApp, type TestApp } from '../../support/application/create-te
 export interface Issuer {
   readonly app: TestApp;
   readonly publicUrl: string;
-  /** How often its keys were asked for. */
+  /** The number of requests for its keys. */
   keyRequests: number;
   close(): Promise<void>;
 }

@@ -1,7 +1,7 @@
 import { createPublicKey, verify } from 'node:crypto';
 import type { Parsed } from '../../support/application/send';
 
-/** What OpenBao and Vault know of a role of their JWT method, as far as these rules go. */
+/** A role of the JWT method of OpenBao and Vault, as far as these rules go. */
 export interface JwtRole {
   readonly role_type: string;
   readonly user_claim: string;
@@ -14,7 +14,7 @@ export interface JwtRole {
   readonly clock_skew_leeway: number;
 }
 
-/** How the method itself is configured. */
+/** The configuration of the method itself. */
 export interface JwtMethod {
   readonly discovery: string;
   readonly algorithms: readonly string[];

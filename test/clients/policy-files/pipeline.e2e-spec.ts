@@ -13,7 +13,7 @@ import { buildCommandLine, MAIN } from '../command-line';
 
 interface Ran {
   readonly summary: string;
-  /** What later jobs get of it. */
+  /** The outputs that later jobs get. */
   readonly outputs: string;
   readonly result: ProgramRun;
 }

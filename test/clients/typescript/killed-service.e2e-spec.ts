@@ -26,7 +26,7 @@ describeOnSqlite('guard, however often the service is killed,', () => {
   let gate: TcpGate;
   let program: StartedProgram;
   let client: GovernanceClient;
-  /** How often each action ran, by its number. */
+  /** Maps the numbers of actions to how often each ran. */
   let runs: Map<number, number>;
   /** The executions under which they ran, where the client tells. */
   let executions: string[];

@@ -10,7 +10,7 @@ import { type HttpProxy, openHttpProxy, type Treatment } from '../../support/app
 import { send } from '../../support/application/send';
 import { builtClient } from '../typescript-client';
 
-/** How many requests an address has in a window. */
+/** The requests that an address has in a window. */
 const LIMIT = 10;
 
 describeOnSqlite('What the TypeScript client sends again', () => {

@@ -81,7 +81,7 @@ describeOnSqlite('When something else answers in place of the service', () => {
   let client: Awaited<ReturnType<typeof builtClient>>;
   /** The Idempotency-Keys received. */
   const keys: unknown[] = [];
-  /** How long the service was asked to hold its answers. */
+  /** The waits that the service was asked for, in seconds. */
   const waits: number[] = [];
   let strange: { step: Step; answer: Answer };
   /** Answers of the service that were broken off while it was waited for an approval; then comes the approval. */

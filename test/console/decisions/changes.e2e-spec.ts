@@ -36,7 +36,7 @@ describeInBrowser('Changes that need a second person, in the console', () => {
     return page;
   }
 
-  /** Where a form says what became of its change. */
+  /** Finds the notice in which a form says what became of its change. */
   const noticeOf = (page: Page) =>
     page.getByRole('main').getByRole('status').filter({ hasText: 'Nothing has changed' });
 

@@ -7,9 +7,9 @@ import { verifierKey } from '../../verification/literal-notes';
 import { describeInBrowser, ELSEWHERE, type Page, signIn, type WindowOptions } from '../browser';
 import { askToPay, companyStage, PAYMENT } from '../company';
 
-/** As a browser says it that has no network. */
+/** The error of a browser that has no network. */
 const OFFLINE = { expected: [/ERR_INTERNET_DISCONNECTED/] };
-/** What a page that took it for markup would show, or do. */
+/** Text with which a page that took it for markup would show or do something. */
 const MARKUP = '<img src=x onerror="document.title=1"></p><h1>RECOMPUTED</h1>\u202e';
 
 interface Settled {

@@ -7,7 +7,7 @@ const COMMENT = 'I have called them: the account is';
 const POLICY = '{ "name": "half a policy';
 const KEPT = 'What you typed is kept in this tab, for you alone, until you sign in again.';
 
-/** Whether the browser asks before it closes the page; the page stays. */
+/** True if the browser asks before it closes the page; the page stays. */
 async function asksBeforeClosing(page: Page): Promise<boolean> {
   // No dialog will come once the page is closed.
   const dialogEvent = page.waitForEvent('dialog').catch(() => null);

@@ -6,7 +6,9 @@ import { companyStage } from '../company';
 /** Letters from right to left, among digits and slashes whose places a page would swap. */
 const MIXED = 'א/12/34 ב-5';
 
-/** What the elements' characters are, in the order in which they stand from left to right. */
+/**
+ * A function of the page: it returns the characters of elements in the order in which they stand from left to right.
+ */
 const FROM_LEFT_TO_RIGHT = `(element) => {
   const places = [];
   const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);

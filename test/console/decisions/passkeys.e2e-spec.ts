@@ -36,7 +36,7 @@ class Device {
     return new Device(session, authenticatorId);
   }
 
-  /** Whether somebody touches it when it is asked for. */
+  /** Chooses whether somebody touches it when the page asks for that. */
   async touched(enabled: boolean): Promise<void> {
     const { authenticatorId } = this;
     await this.session.send('WebAuthn.setAutomaticPresenceSimulation', { authenticatorId, enabled });

@@ -25,7 +25,7 @@ describeInBrowser('Deciding several at once in the console', () => {
     await createPolicy(program, { name, effect: 'require_approval', actions: [`run-${name}`], approval });
   }
 
-  /** What the agent requests. Returns the decision. */
+  /** Lets the agent request an action. Returns the decision. */
   async function request(name: string, job: string, more: object = {}): Promise<string> {
     const body = { action: `run-${name}`, resourceType: 'job', resourceId: job, parameters: { job }, ...more };
     const { status, body: execution } = await send(stage.company.program, 'POST', `/api/v1/agents/${name}/execute`, {

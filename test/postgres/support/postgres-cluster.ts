@@ -11,7 +11,7 @@ export interface PostgresCluster {
   /** URL of its empty database. */
   readonly url: string;
   start(): void;
-  /** As in a power failure: sessions are cut, and the next start recovers. */
+  /** Stops it like a power failure: sessions are cut, and the next start recovers. */
   stopHard(): void;
   /** Another server that follows this one by streaming replication, in its own folder. */
   standby(): Promise<PostgresCluster>;

@@ -112,7 +112,7 @@ function effectOf({ because, ...region }: Region, subjects: string[]): Effect {
   return { ...region, subjects, from: { effect: 'deny' }, because: { from: [], to } };
 }
 
-/** What the policies depend on, each once; none for those that always match. */
+/** Lists each condition of the policies once; policies that always match have none. */
 function policyLines(regions: readonly Region[]): PlanLine[] {
   const policies = new Map(regions.flatMap(({ because }) => (because.to ?? []).map((policy) => [policy.id, policy])));
   const lines = [...policies.values()].flatMap((policy) => {

@@ -2,7 +2,7 @@ const MAX_WAIT_MS = 10_000;
 /** The part of a room that one holder may take: one body of the greatest size, and half of one beside it. */
 const MAX_SHARE_OF_ONE_HOLDER = 3 / 8;
 
-/** What one request takes of a room. */
+/** The share of a room that one request takes. */
 export interface RoomShare {
   /** Gives back what is above this size. */
   shrinkTo(size: number): void;

@@ -15,7 +15,7 @@ export function ambiguousNamesIn(value: unknown, path: string): string | undefin
   return placeIn(value, path, (place) => names.areAmbiguousIn(place));
 }
 
-/** What to say of it. */
+/** Returns the text about names that are ambiguous. */
 export function ambiguousNamesText(path: string): string {
   return (
     `${path} has two names that some programs take for one, such as "amount" and "Amount", or names that cannot be compared: with ` +

@@ -19,7 +19,7 @@ export interface SessionParts {
   readonly pins: Pins | null;
   readonly visible: Visible;
   readonly forWhom: PrincipalOptions;
-  /** Who may answer the agent's questions; null if it cannot ask. */
+  /** The people who may answer the agent's questions; null if it cannot ask. */
   readonly ask: readonly string[] | null;
 }
 

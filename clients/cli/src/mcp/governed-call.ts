@@ -73,7 +73,7 @@ export type CarryOut = <Result>(
 export interface Gate {
   readonly governance: GovernanceClient;
   readonly agent: () => Promise<string>;
-  /** What the record keeps of their results. */
+  /** The part of results that records keep. */
   readonly results: KeptResults;
   /** Runs what is authorised, and reports the outcome. */
   readonly carryOut: CarryOut;

@@ -48,7 +48,7 @@ export interface ProxyOptions {
   /** Bytes above which the service gets the hash of a text. */
   readonly digestAbove: number;
   readonly waits?: ApprovalWaits;
-  /** Who may answer the agent's questions; it cannot ask unless given. */
+  /** The people who may answer the agent's questions; it cannot ask unless given. */
   readonly ask?: readonly string[];
   /** Runs the handler of each request of a client. */
   readonly during?: DuringHandler;

@@ -29,7 +29,7 @@ const EQUALITY = ['eq', 'ne'];
 const COMPARING = [...EQUALITY, 'lt', 'lte', 'gt', 'gte'];
 /** The operators for the principal and the resource. */
 const IDENTITY_OPERATORS = [...EQUALITY, 'in', 'not_in', 'domain', 'exists'];
-/** What a condition may ask about, each with the members that go with it. */
+/** Maps each member that a condition may ask about to the members that go with it. */
 const QUESTIONS = {
   clock: ['days', 'except'],
   claim: ['parameter'],

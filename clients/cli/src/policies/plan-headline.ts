@@ -35,7 +35,7 @@ interface Kind {
   readonly regions: readonly Effect[];
 }
 
-/** Who does what, in one sentence. */
+/** A sentence of the headline: it says who does what. */
 interface Sentence extends Omit<PlanPart, 'resources' | 'resourceTypes'> {
   readonly places: readonly Place[];
 }

@@ -19,7 +19,7 @@ export interface PlanPart {
   readonly actions: Patterns;
 }
 
-/** Where something is done. */
+/** The place of an action. */
 export type Place = Pick<PlanPart, 'resources' | 'resourceTypes'>;
 
 /** Unites a member of two parts that differ in nothing else; null if one part cannot have both. */

@@ -14,7 +14,7 @@ export interface PlanLine {
   readonly text: string;
 }
 
-/** Who the ids of a plan stand for; `kind` is null where it is not known. */
+/** The subject that an id of a plan stands for; `kind` is null if it is not known. */
 export interface Subject {
   readonly name: string;
   readonly kind: 'machine' | 'human' | null;
@@ -25,7 +25,7 @@ export interface PlanReader {
   readonly subjectOf: (id: string) => Subject;
   /** All ids of agents, and of others that the plan names; null where they are not known. */
   readonly everyone: readonly string[] | null;
-  /** What happens where no policy matches; null where that is not known. */
+  /** The effect if no policy matches; null if it is not known. */
   readonly byDefault: 'allow' | 'deny' | null;
   /** True if everything is shown, with each name. */
   readonly all: boolean;
@@ -145,7 +145,7 @@ function conditionsText(policies: Versions, several: string): string {
   return `the conditions and limits of ${versions(policies)} let ${policies.length === 1 ? 'it' : several} match`;
 }
 
-/** How much a verdict permits. */
+/** Orders verdicts by how much they permit. */
 export const STRENGTH = { deny: 0, no_policy: 1, require_approval: 2, allow: 3 } as const;
 
 /** True if a change permits more than before: it deserves a second look. */

@@ -76,7 +76,7 @@ export class PolicyFiles {
 /** The files in some paths and folders, each once, whichever links lead to it. */
 interface FileSearch {
   readonly files: string[];
-  /** What is in the folders and is not read. */
+  /** Files in the folders that are not read. */
   readonly otherFiles: string[];
   /** Real paths of what was looked at. */
   readonly visited: Set<string>;

@@ -14,7 +14,7 @@ type Plan = Schemas['PolicyPlanResponse'];
 type FailedTest = NonNullable<Plan['tests']>['failed'][number];
 type Execution = Schemas['ExecutionResponse'];
 
-/** How a plan is printed. */
+/** Options of the printed form of a plan. */
 export interface PrintOptions {
   readonly asMarkdown: boolean;
   readonly all: boolean;
@@ -197,7 +197,7 @@ async function findReplayed(
   return executionsById;
 }
 
-/** In the fence of a diff, `#` has no colour, and a line needs its mark at the beginning. */
+/** Returns a line of a diff in Markdown, where `#` has no colour, and a line begins with its mark. */
 function diffLine({ mark, text }: PlanLine): string {
   return mark === '#' || text === '' ? plain(text) : `${mark} ${plain(text)}`;
 }

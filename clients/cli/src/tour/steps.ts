@@ -22,7 +22,7 @@ export interface Stage {
 
 export interface Step {
   readonly title: string;
-  /** What it shows, and why that matters. */
+  /** A text that says what the step shows, and why that matters. */
   readonly explains: string;
   readonly run: (this: void, stage: Stage) => Promise<void>;
 }

@@ -12,7 +12,7 @@ interface ChangeProblemProps {
   readonly again: () => void;
 }
 
-/** What became of a request that may need a second person: a problem, or that it waits for that person. */
+/** Shows what became of a request that may need a second person: a problem, or that it waits for that person. */
 export function ChangeProblem({ error, again }: ChangeProblemProps): JSX.Element | null {
   if (error === null) return null;
   if (!(error instanceof ChangePending)) return <Problem error={error} />;

@@ -16,7 +16,7 @@ import { ChangeProblem } from '../changes/change-problem.js';
 const FIRST = 5;
 const MAX_STOPS = 1_000;
 
-/** What is stopped now, on every screen. */
+/** Shows the active stops, on every screen. */
 export function StopBanner(): JSX.Element | null {
   const session = useSession();
   const [limit, setLimit] = useState(FIRST);

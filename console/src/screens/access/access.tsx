@@ -15,7 +15,7 @@ import { regionText, Verdict } from '../policies/plan.js';
 type Region = Access['allowed'][number];
 type AccessPolicy = NonNullable<Region['because']['to']>[number];
 
-/** What one agent may do, now or at an earlier time, and what has changed since another. */
+/** Shows what one agent may do, now or at an earlier time, and what has changed since another. */
 export function AccessScreen({ id }: { readonly id: string }): JSX.Element {
   const { slowClient } = useSession();
   const nameOf = useNames();

@@ -18,7 +18,7 @@ interface StoryProps {
   readonly version: string;
 }
 
-/** What happened to some records, on one timeline; each step links to its proof. */
+/** Shows the history of some records on one timeline; each step links to its proof. */
 export function Story({ subjectIds, version }: StoryProps): JSX.Element {
   const { client } = useSession();
   const nameOf = useNames();

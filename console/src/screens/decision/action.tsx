@@ -18,7 +18,7 @@ interface ActionProps {
   readonly children?: ComponentChildren;
 }
 
-/** What would be done after the approval, in full. */
+/** Shows in full what would be done after the approval. */
 export function Action({ subject: { decision, execution }, values, title, children }: ActionProps): JSX.Element {
   const nameOf = useNames();
   const forNobodyElse = execution?.onBehalfOf ? ', on behalf of nobody else,' : '';
@@ -84,7 +84,7 @@ export function Action({ subject: { decision, execution }, values, title, childr
   );
 }
 
-/** On whose behalf the agent acts, and in which run. */
+/** Shows on whose behalf the agent acts, and in which run. */
 export function ForWhom({ execution: { onBehalfOf, run } }: { readonly execution: Execution }): JSX.Element {
   const nameOf = useNames();
   return (

@@ -25,7 +25,7 @@ export type Rule = Pick<
 >;
 type Explanation = NonNullable<Evaluation['explanation']>;
 
-/** What the policies say about the action, then and now. */
+/** The verdict of the policies about the action, then and now. */
 export interface Why {
   /** The policies that required the approval. */
   readonly policies: readonly Rule[];
@@ -39,7 +39,7 @@ export interface Why {
         readonly matched: Explanation['matched'];
         /** Policies that nearly allow it; the first of them with their rules. */
         readonly nearest: readonly (Explanation['nearest'][number] & { readonly rule: Rule | null })[];
-        /** What is used of limits by policies that allow it otherwise. */
+        /** The used limits of policies that would allow it otherwise. */
         readonly limits: Explanation['limits'];
       })
     | null;
@@ -120,7 +120,7 @@ function ruleOf({ id, name, version, description, effect, conditions, onBehalfOf
   return { id, name, version, description, effect, conditions, onBehalfOf, approval };
 }
 
-/** What this agent last did to the same resource; `older` more are not shown. */
+/** Loads what this agent last did to the same resource; `older` more are not shown. */
 export async function loadHistory(
   { client }: Session,
   { id, agentId, resourceType, resourceId }: Execution,

@@ -94,7 +94,7 @@ interface ComparedProps {
   readonly request: ConditionInput;
 }
 
-/** What a part of a request is compared with: a value, or another part. */
+/** Shows what a part of a request is compared with: a value, or another part. */
 function Compared({ to, request }: ComparedProps): JSX.Element {
   if (typeof to !== 'object' || to === null || Array.isArray(to)) return <code>{jsonText(to, 0)}</code>;
   return (

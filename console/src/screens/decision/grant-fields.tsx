@@ -6,7 +6,7 @@ import { isoDurationText } from '../../ui/format.js';
 import { givenText } from '../../ui/grant-text.js';
 import { Options } from '../../ui/options.js';
 
-/** What an approval is good for besides this action. */
+/** The actions that an approval is good for besides this one. */
 export type GrantTerms = NonNullable<Review['grant']>;
 
 const PRESETS = ['PT1H', 'PT8H', 'P1D', 'P7D', 'P30D'];

@@ -7,7 +7,7 @@ import { Badge, Panel, When } from '../../ui/parts.js';
 import { TimeAgo } from '../../ui/time.js';
 import type { Past } from './case.js';
 
-/** What this agent last did to the same resource. */
+/** Shows what this agent last did to the same resource. */
 export function History({ history }: { readonly history: LoadState<Past> }): JSX.Element {
   return (
     <Panel title="Other requests of this agent on this target">

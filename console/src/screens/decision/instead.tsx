@@ -5,7 +5,7 @@ import { Json } from '../../ui/json.js';
 import { Link } from '../../ui/link.js';
 import { Panel } from '../../ui/parts.js';
 
-/** What the reviewer who rejected it would approve. */
+/** Shows what the reviewer who rejected it would approve. */
 export function Instead({
   execution: { instead },
 }: {

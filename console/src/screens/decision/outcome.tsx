@@ -28,7 +28,7 @@ const SENTENCES: Readonly<Record<Execution['outcome'], string>> = {
   interrupted: 'It was interrupted. Whether it took effect is unknown.',
 };
 
-/** What its approval is good for besides this once. */
+/** Shows what its approval is good for besides this once. */
 function GrantsOfDecision({ decisionId }: { readonly decisionId: string }): JSX.Element {
   const { client } = useSession();
   const grants = useLoad(
@@ -48,7 +48,7 @@ function GrantsOfDecision({ decisionId }: { readonly decisionId: string }): JSX.
   );
 }
 
-/** What happened afterwards, with its proof. */
+/** Shows what happened afterwards, with its proof. */
 export function Outcome({ subject: { decision, execution } }: { readonly subject: Case }): JSX.Element {
   const nameOf = useNames();
   const { has } = useSession();

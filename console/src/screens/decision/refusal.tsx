@@ -43,7 +43,7 @@ export function useLook(refusal: Refusal | null): boolean {
   return refusal !== null && refusal !== seen;
 }
 
-/** What changed while the page was open, and what the next press will do. */
+/** Shows what changed while the page was open, and what the next press will do. */
 export function RefusalNotice({ refusal }: { readonly refusal: Refusal }): JSX.Element {
   const changes = [...new Set(refusal.differences.map(({ words }) => words))];
   return (

@@ -23,7 +23,7 @@ interface ReviewersProps {
   readonly showMore: () => void;
 }
 
-/** Who has reviewed, and who still can. */
+/** Shows who has reviewed, and who still can. */
 export function Reviewers({ decision, approvers, showMore }: ReviewersProps): JSX.Element {
   const { approvers: groups, requiredApprovals, reviews, status } = decision;
   const givenApprovals = reviews.filter(({ verdict }) => verdict === 'approve').length;

@@ -323,7 +323,7 @@ function isWhole({ form }: HTMLButtonElement): boolean {
   return form?.reportValidity() === true;
 }
 
-/** Until when it can be decided, and how long its approval can then be used. */
+/** Shows until when it can be decided, and how long its approval can then be used. */
 function Validity({ decision: { expiresAt, executeWithin } }: { readonly decision: Decision }): JSX.Element {
   return (
     <p>

@@ -21,7 +21,7 @@ interface TargetProps {
 /** The entity that the action is about, and the claims about it. */
 export function Target({ target, isAllowed, requestInput }: TargetProps): JSX.Element {
   const [looks, setLooks] = useState(1);
-  /** What was shown until it turned out to be different, by id: a batch is mounted anew when its entities change. */
+  /** Maps ids to what was shown until it turned out to be different: a batch is mounted anew when its entities change. */
   const [before, setBefore] = useState<Before>(new Map());
   const remember = useCallback((entities: readonly EntityWithClaims[]) => {
     setBefore((now) => new Map([...now, ...entities.map((entity) => [entity.id, entity] as const)]));

@@ -24,7 +24,7 @@ interface Question {
   readonly parameters: Record<string, unknown>;
 }
 
-/** How a request would be answered, and why, without executing it. */
+/** Shows how a request would be answered, and why, without executing it. */
 export function Explain(): JSX.Element {
   const { client } = useSession();
   const suggestions = useSuggestions();

@@ -35,7 +35,7 @@ export function currentSubjects({ subjects, escalate }: NonNullable<Decision['ap
   return escalate?.at === undefined ? subjects : [...subjects, ...escalate.subjects];
 }
 
-/** In whose place a decision waits, such as `in ann's place`. */
+/** Says in whose place a decision waits, such as `in ann's place`. */
 export function placeText(ids: readonly string[], nameOf: (id: string) => string): string {
   return `in ${listText(
     ids.map((id) => `${nameOf(id)}'s`),
@@ -43,7 +43,7 @@ export function placeText(ids: readonly string[], nameOf: (id: string) => string
   )} place`;
 }
 
-/** What a decision still needs, such as `needs 1 of the role security and 1 of the role finance`. */
+/** Says what a decision still needs, such as `needs 1 of the role security and 1 of the role finance`. */
 export function needsText({ approvers, requiredApprovals, reviews, status }: Decision): string {
   if (status !== 'proposed') return '';
   if (approvers === null) {

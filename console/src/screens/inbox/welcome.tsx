@@ -4,7 +4,7 @@ import { Link } from '../../ui/link.js';
 import { Needs, Panel, Problem } from '../../ui/parts.js';
 import { COMPANY, type Creation } from './creation.js';
 
-/** How to begin with an empty service. */
+/** Shows how to begin with an empty service. */
 export function Welcome({ creation: { part, error, begin } }: { readonly creation: Creation }): JSX.Element {
   const { has } = useSession();
   return (

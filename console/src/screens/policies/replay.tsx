@@ -13,7 +13,7 @@ type ReplayResult = NonNullable<Plan['replay']>;
 /** Number of changed requests that are shown. */
 const SHOWN = 10;
 
-/** How a set of policies would have answered past requests. */
+/** Shows how a set of policies would have answered past requests. */
 export function Replay({
   replay: { executions, changed, cut, examples },
 }: {

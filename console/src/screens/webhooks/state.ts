@@ -38,7 +38,7 @@ export function deliveryState({ status, delivery }: Pick<Webhook, 'status' | 'de
   return { tone: 'good', text: 'The last delivery was confirmed.', mayResume: false };
 }
 
-/** What an endpoint answered, in the middle of a sentence. */
+/** Returns what an endpoint answered, for the middle of a sentence. */
 export function answerText(status: number | null): string {
   if (status === null)
     return 'there was no answer: its name was not found, its address is not allowed, it could not be reached, or it took too long';

@@ -11,7 +11,7 @@ import {
 
 const NOW = '2026-01-05T12:00:00.000Z';
 
-/** Of the length to which two texts of a request are compared, and one above it. */
+/** A text of the length to which two texts of a request are compared, and one above it. */
 const [TEXT, LONG] = ['x'.repeat(4_096), 'x'.repeat(4_097)] as const;
 
 function truth(

@@ -53,7 +53,7 @@ export interface Explanation {
   readonly limits: readonly LimitUse[];
 }
 
-/** How much of the resource of a request matches a policy; missing policies do not match. */
+/** Maps policies to how much of the resource of a request they match; missing policies do not match. */
 type ResourceMeets = ReadonlyMap<CompiledPolicy, 'whole' | 'but for the type'>;
 
 /** Examines every policy individually, in steps, because each of ten thousand policies may have many conditions. */

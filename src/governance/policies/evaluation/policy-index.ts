@@ -197,7 +197,7 @@ export function verdictOn(context: EvaluationContext, index: PolicyIndex): Evalu
 /** The matching policies of the highest rank, the oldest first, except those beyond the number that a result lists. */
 class DecidingPolicies {
   private readonly listed: CompiledPolicy[] = [];
-  /** Those of them that require approval: there may be thousands, and each contributes to the requirement. */
+  /** The policies that require approval: there may be thousands, and each contributes to the requirement. */
   private readonly requiring = new Set<CompiledPolicy>();
   private rank = -Infinity;
 

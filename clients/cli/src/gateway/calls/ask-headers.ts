@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { isTraceparent } from '../../../../typescript/src/trace-context.js';
 import { Refusal } from './refusal.js';
 
-/** What a client says about its request to the service. */
+/** The headers with which a client describes its request to the service. */
 export interface AskHeaders {
   readonly onBehalfOf: string | null;
   readonly run: string | null;

@@ -20,7 +20,7 @@ import {
  */
 const MAX_LINKS = 10;
 
-/** What is asked of the service for one request of a client. */
+/** The question to the service about one request of a client. */
 export interface AuthorisationRequest {
   readonly service: CallerService;
   readonly agentId: string;
@@ -37,7 +37,7 @@ export interface AuthorisationRequest {
   readonly stopped: AbortSignal;
 }
 
-/** What follows from an execution: it was authorised for this request alone, or has to be asked for anew. */
+/** The step after an execution: it was authorised for this request alone, or has to be asked for anew. */
 type Step =
   | { readonly kind: 'authorised'; readonly execution: Execution }
   | { readonly kind: 'again'; readonly after: string };

@@ -9,7 +9,7 @@ export interface RequestHead {
   readonly rawHeaders: readonly string[];
 }
 
-/** Who sends a request, and its head without the key. */
+/** The sender of a request, and its head without the key. */
 export interface CallerSearch extends RequestHead {
   readonly key: string;
 }

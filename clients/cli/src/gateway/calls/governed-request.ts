@@ -25,13 +25,13 @@ import type { RunningCalls } from '../../mcp/running-calls.js';
 import type { UnreadRoom } from '../../mcp/unread.js';
 import type { CallerService } from './service-calls.js';
 
-/** What all requests share. */
+/** The parts that all requests share. */
 export interface CallParts {
   readonly reports: Reports;
   readonly calls: RunningCalls;
   readonly waits: ApprovalWaits;
   readonly room: SharedRoom;
-  /** What clients of MCP have not read. */
+  /** Room for the bytes that clients of MCP have not read. */
   readonly unread: UnreadRoom;
   /** Bytes above which the service gets the hash of a text. */
   readonly digestAbove: number;
@@ -54,11 +54,11 @@ export interface IdentifiedRequest {
   readonly service: CallerService;
   readonly caller: Caller;
   readonly traceparent: string | null;
-  /** Where the client reaches the upstream, without a final `/`. */
+  /** The address at which the client reaches the upstream, without a final `/`. */
   readonly gatewayBase: string;
 }
 
-/** What is noted of a request for its log line. */
+/** The members of a request's log line. */
 export interface RequestNote {
   upstream: string | null;
   route: string | null;

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { SettingsError } from '../../settings.js';
 import { holdFolder } from './journal-folder.js';
 
-/** What is reported of an execution. It is an ordinary body of `POST /executions/:id/result`. */
+/** The report about an execution. It is an ordinary body of `POST /executions/:id/result`. */
 export type Report =
   | { readonly outcome: 'executed'; readonly result: ResultSummary }
   | {
@@ -15,7 +15,7 @@ export type Report =
       readonly result?: ResultSummary;
     };
 
-/** What was returned to the client. */
+/** A summary of the response that the client got. */
 export interface ResultSummary {
   /** Undefined for a result of an MCP server. */
   readonly status?: number;
@@ -54,8 +54,8 @@ interface PendingLine {
 }
 
 /**
- * What the gateway sends, on disk before it is sent. Lines that wait while the disk is busy are written together. After
- * a write that failed, the file is written anew, so that nothing is added to half a line.
+ * Keeps each request on disk before the gateway sends it. Lines that wait while the disk is busy are written together.
+ * After a write that failed, the file is written anew, so that nothing is added to half a line.
  */
 export class Journal {
   private readonly lines: PendingLine[] = [];

@@ -1,4 +1,4 @@
-/** What the service says of the gateway's own key. */
+/** The gateway's own key, as the service describes it. */
 export interface OwnKey {
   /** True while the service refuses it: it would neither take reports nor tell of stops. */
   isRefused: boolean;

@@ -10,7 +10,7 @@ import { KEY_REFUSED, type OwnKey } from './own-key.js';
 import { Refusal, unavailable } from './refusal.js';
 import { callerFetch, CallerService, type ServiceCaller } from './service-calls.js';
 
-/** What bounds the requests of an agent, whatever they are for. */
+/** The bounds of an agent's requests, whatever they are for. */
 export interface CallerBounds {
   readonly callers: KnownCallers;
   readonly slots: RequestSlots;

@@ -16,7 +16,7 @@ const TIMEOUT_MS = 15_000;
 /** Maximum number of active stops in the service, and of stops in one list. */
 const MAX_STOPS = 1_000;
 
-/** Who asks, and what the service is told of the request. */
+/** The caller of the service, and the headers that describe its request. */
 export interface ServiceCaller {
   readonly key: string;
   /** Address of the client. */
@@ -45,7 +45,7 @@ export interface ExecuteHeaders {
   readonly repeat: string | null;
 }
 
-/** What the service answers to an execute or a resume. */
+/** The service's response to an execute or a resume. */
 export interface ServiceExecution {
   readonly execution: Execution;
   /** True if the idempotency key was answered before. */

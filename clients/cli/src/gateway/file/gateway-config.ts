@@ -23,7 +23,7 @@ interface UpstreamBase {
   readonly url: URL;
   /** Path of a file with more certificate authorities. */
   readonly ca?: string;
-  /** In lower case, without a port and a final dot. */
+  /** Names in lower case, without a port and a final dot. */
   readonly hosts: readonly string[];
   readonly credentials: readonly Credential[];
   /** Names of the client's headers that go on, in lower case. */
@@ -51,7 +51,7 @@ export interface McpUpstream extends UpstreamBase {
 }
 
 export interface Route {
-  /** As the file has it, such as `POST /v1/refunds`. */
+  /** The pattern in the spelling of the file, such as `POST /v1/refunds`. */
   readonly match: string;
   readonly methods: readonly string[];
   readonly path: string;

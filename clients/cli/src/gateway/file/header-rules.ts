@@ -6,7 +6,7 @@ const OWN: ReadonlySet<string> = new Set([
   ...['connection', 'content-encoding', 'content-length', 'date', 'expect', 'host', 'http2-settings', 'keep-alive'],
   ...['max-forwards', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade', 'via'],
 ]);
-/** What clients must not choose: how the answer is encoded or cut, and what the gateway sends with each request. */
+/** Headers that clients must not choose: the encoding or range of the answer, and those that the gateway sends itself. */
 const NOT_LISTED: ReadonlySet<string> = new Set([
   ...['accept-encoding', 'content-range', 'content-type', 'cookie', 'cookie2', 'if-range', 'range', 'request-range'],
   ...['traceparent', 'origin'],

@@ -14,7 +14,7 @@ import { readSecret, SecretFault, type SecretSource } from '../secrets/secret-va
 export interface SurroundingsCheck {
   /** Secrets that no gateway can use. */
   readonly faults: readonly PlacedFault[];
-  /** What is missing on this machine, and routes that do not do what they seem to. */
+  /** Files and variables that this machine lacks, and routes that do not do what they seem to. */
   readonly warnings: readonly PlacedFault[];
 }
 

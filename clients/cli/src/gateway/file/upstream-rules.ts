@@ -15,7 +15,7 @@ import { subjectFault } from '../../service-rules/subjects.js';
 const MAX_MCP_BODY_BYTES = 4 * 1024 * 1024;
 const NAME = /^[a-z][a-z0-9-]{0,39}$/;
 
-/** What holds for all upstreams of a file. */
+/** The settings that hold for all upstreams of a file. */
 export interface UpstreamContext {
   /** The folder of the file, to which its paths are relative. */
   readonly folder: string;

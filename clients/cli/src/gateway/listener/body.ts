@@ -17,7 +17,7 @@ export interface HeldBody {
   readonly release: () => void;
 }
 
-/** Who sends a body, and the room that it takes. */
+/** The sender of a body, and the room that it takes. */
 export interface BodyHolder {
   readonly room: SharedRoom;
   readonly agentId: string;
@@ -46,7 +46,7 @@ export async function holdBody(
   }
 }
 
-/** How many bytes a body may have, by the head of its request. @throws Refusal 413 if it has more than `maxBytes` */
+/** Returns the most bytes of a body, by the head of its request. @throws Refusal 413 if it has more than `maxBytes` */
 export function bodyBound({ request }: Pick<ClientExchange, 'request'>, maxBytes: number): number {
   const [length] = headerValues(request.rawHeaders, 'content-length');
   if (length === undefined) return request.headers['transfer-encoding'] === undefined ? 0 : maxBytes;

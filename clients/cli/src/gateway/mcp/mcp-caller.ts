@@ -9,7 +9,7 @@ import type { Reports } from '../calls/reports.js';
 import { callerFetch, type CallerService } from '../calls/service-calls.js';
 import { remainingMs } from '../calls/token-claims.js';
 
-/** Who sent a request, as the service knows it. */
+/** The sender of a request, as the service knows it. */
 export interface IdentifiedCaller {
   readonly caller: Caller;
   readonly service: CallerService;

@@ -38,7 +38,7 @@ const MAX_ANSWERS_BYTES = 16 * ANSWER_BOUNDS.maxBytes;
 const MAX_UNREAD_STREAM_BYTES = 2 ** 20;
 const SESSION_BOUNDS = { ofOneOwner: 10, ofOneAgent: 100, all: 200 };
 const SESSIONLESS_BOUNDS = { ofOneAgent: 100, all: 200 };
-/** What a caller can do whose key or token has ended while its call waited. */
+/** Advice for a caller whose key or token has ended while its call waited. */
 const KEY_SOURCE = 'The key or token is that of your request. Send the call again with a valid one.';
 const METHODS: ReadonlySet<string> = new Set(['POST', 'GET', 'DELETE']);
 

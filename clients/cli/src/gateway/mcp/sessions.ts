@@ -27,7 +27,7 @@ export interface SessionServer {
 
 export interface SessionBounds {
   readonly ofOneOwner: number;
-  /** Of all owners that act as one agent. */
+  /** The most sessions of all owners that act as one agent. */
   readonly ofOneAgent: number;
   readonly all: number;
 }

@@ -12,7 +12,7 @@ import { bodyAmbiguous, isRefusal, queryAmbiguous, type RequestRefusal, resource
 import { inTurns, type WorkOwner } from './turns.js';
 import { fillId, fillObject, MissingValueError, namesFrom, type TemplateSources } from './template-value.js';
 
-/** What the service is asked for. */
+/** The action that the service is asked to authorise. */
 export interface ActionRequest {
   readonly route: Route;
   readonly action: string;

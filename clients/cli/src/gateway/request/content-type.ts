@@ -1,10 +1,10 @@
 /** The header `Content-Type`. Its only possible parameters are those that decide how a body is read. */
 export interface ContentType {
-  /** In lower case, without parameters. */
+  /** The media type in lower case, without parameters. */
   readonly type: string;
-  /** In lower case. */
+  /** Its charset in lower case. */
   readonly charset?: string;
-  /** Of a multipart body, as it was sent. */
+  /** The boundary of a multipart body, as it was sent. */
   readonly boundary?: string;
 }
 
@@ -14,7 +14,7 @@ const WHOLE = new RegExp(
 );
 const PARAMETER = new RegExp(`;[ \\t]*(${TOKEN})=(?:"([^"\\\\]*)"|(${TOKEN}))`, 'g');
 const CHARSET = /^[\w.:-]{1,40}$/;
-/** As RFC 2046 has it, without blanks. */
+/** A boundary by RFC 2046, without blanks. */
 const BOUNDARY = /^[\w'()+,./:=?-]{1,70}$/;
 const DOUBTFUL = /json|javascript|ecmascript|url-?encoded|^multipart\//;
 const MULTIPART_FORM = 'multipart/form-data';

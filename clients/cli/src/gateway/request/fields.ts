@@ -117,7 +117,7 @@ function* foldNames(
   return nestingFault(new Set(spellings.keys())) ?? [...spellings.keys()];
 }
 
-/** What the name of a field has to be, as the end of a sentence, if programs could read it differently. */
+/** Returns the end of a sentence that says what the name has to be, if programs could read it differently. */
 export function fieldNameFault(name: string): string | undefined {
   return plainNameFault(name) ?? foldedNameFault(joinedName(foldName(name)), name);
 }

@@ -6,7 +6,7 @@ import { hexDigit } from './hex-digit.js';
 import { methodNameFault } from './method-name.js';
 import { isChangedNumber, isNumber, isNumberCode, MAX_NUMBER_LENGTH } from './json-number.js';
 
-/** What JSON contains that programs can read in one way only. */
+/** JSON that all programs read in the same way. */
 export interface CheckedJson {
   /** Members and items at any depth. */
   readonly values: number;
@@ -26,10 +26,10 @@ interface OpenPlace {
 
 const NO_NAMES = new Map<string, string>();
 
-/** What is expected next. */
+/** The token that is expected next. */
 type Expected = 'value' | 'value or end' | 'name' | 'name or end' | 'colon' | 'comma or end' | 'rest of text';
 
-/** What the JSON has to be, as the end of a sentence. */
+/** An error whose message says what the JSON has to be, as the end of a sentence. */
 class JsonFault extends Error {}
 
 /** The service allows 32 levels, of which parameters and the question around the body take two. */

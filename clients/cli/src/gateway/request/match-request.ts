@@ -20,9 +20,9 @@ export interface RouteMatch {
   readonly route: Route;
   readonly method: string;
   readonly path: string;
-  /** As it was sent, without `?`; undefined without one. */
+  /** The query as it was sent, without `?`; undefined without one. */
   readonly query: string | undefined;
-  /** By the names of the route's path, as they were sent. */
+  /** Maps the names of the route's path to the values that were sent. */
   readonly pathValues: Readonly<Record<string, string>>;
   readonly headers: RequestHeaders;
 }

@@ -18,7 +18,7 @@ const HEAD_END = LINE_END + LINE_END;
 const MAX_END_LENGTH = 4;
 const ESCAPE = /%([0-9A-Fa-f]{2})/g;
 const MAX_HEAD_LENGTH = 8 * 1024;
-/** What some programs decode in a header, or join to the line before. */
+/** Text in a header that some programs decode, or join to the line before. */
 const DECODED = /\\|=\?|^[ \t]|[^\t\P{Cc}]/u;
 const DISPOSITION = /^content-disposition[ \t]*:/i;
 const PARAMETER = /[ \t]*;[ \t]*(?:(name|filename)=(?:"([^"]*)"|([\w.-]+))|filename\*=[\w!#$%&'+.^`|~-]+)/gi;
@@ -59,7 +59,7 @@ export function* parseMultipart(
   return { bytes: pieces.flatMap((piece, index) => (index === 0 ? [piece] : [written, piece])), names };
 }
 
-/** What precedes, separates and follows the delimiters, up to a number of pieces. Yields where others may be served. */
+/** Splits bytes at the delimiters, into at most a number of pieces. Yields where others may be served. */
 function* splitBytes(
   bytes: Buffer,
   delimiter: Buffer,

@@ -9,7 +9,7 @@ type PathValues = Readonly<Record<string, string>>;
 /** A route that a request matches. */
 export interface FoundRoute {
   readonly route: Route;
-  /** By the names of the route's path, as they were sent. */
+  /** Maps the names of the route's path to the values that were sent. */
   readonly pathValues: PathValues;
 }
 
@@ -64,7 +64,7 @@ function matchesLoosely({ matches, lastSegment }: LoosePattern, folded: string):
   return matches(hasEnding ? folded.slice(0, start) + lastSegment : folded) !== false;
 }
 
-/** What remains of a segment before each of its dots, except before the first character. */
+/** Returns the text of a segment before each of its dots, except before the first character. */
 function endings(segment: string): string[] {
   const dots = [...segment.matchAll(/\./g)].map(({ index }) => index);
   return dots.filter((index) => index > 0).map((index) => segment.slice(0, index));

@@ -4,7 +4,7 @@ import { parseIdTemplate, parseValueTemplate, type Template } from './template.j
 
 /** The parts of a request in which templates find their values. */
 export interface TemplateSources {
-  /** As they were sent, by the names of the route's path. */
+  /** Maps the names of the route's path to the values that were sent. */
   readonly pathValues: Readonly<Record<string, string>>;
   /** The name of the route's path that may contain "/", if it has one. */
   readonly restName: string | undefined;

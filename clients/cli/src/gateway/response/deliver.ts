@@ -9,9 +9,9 @@ const MAX_UNREAD_MS = 30_000;
 /** Milliseconds in which a client gets what was written before its answer broke off. */
 const MAX_FLUSH_MS = 1_000;
 
-/** What the client was sent. */
+/** A summary of the response that the client was sent. */
 export interface Delivery {
-  /** In hex, of the body that was returned. */
+  /** The hash in hex of the body that was returned. */
   readonly sha256: string;
   readonly bytes: number;
   /** Why not the whole body was returned; null if it was. */

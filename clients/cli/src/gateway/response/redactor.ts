@@ -14,7 +14,7 @@ const BYTE_VALUES = 256;
 export type CurrentRedactor = () => Redactor;
 
 export interface RedactedPart {
-  /** What can be passed on. */
+  /** Bytes that can be passed on. */
   readonly output: readonly Buffer[];
   /** The end of the bytes, which may be the beginning of a credential: it precedes the next bytes. */
   readonly rest: Buffer;

@@ -23,7 +23,7 @@ export interface FilteredResponse {
 }
 
 export interface ResponseContext {
-  /** Of the request. */
+  /** The method of the request. */
   readonly method: string;
   readonly urls: ResponseUrls;
   readonly redactor: CurrentRedactor;

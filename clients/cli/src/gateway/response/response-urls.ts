@@ -44,7 +44,7 @@ export class ResponseUrls {
 
 interface LinkValue {
   readonly target: string;
-  /** From the first `;` on, as they came. */
+  /** The text from the first `;` on, as it came. */
   readonly parameters: string;
 }
 

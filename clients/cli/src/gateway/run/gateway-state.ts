@@ -56,7 +56,7 @@ export class GatewayState {
     return upstream;
   }
 
-  /** Where clients reach the gateway. @param host as the client sent it */
+  /** Returns the origin at which clients reach the gateway. @param host as the client sent it */
   originOf(host: string): string {
     const { publicUrl, tls } = this.config;
     if (publicUrl !== undefined && publicUrl.host === host.toLowerCase()) return publicUrl.origin;
@@ -65,7 +65,7 @@ export class GatewayState {
     return `${isSecure ? 'https' : 'http'}://${host}`;
   }
 
-  /** Where clients reach an MCP upstream: at its own host if they used that. @param host as the client sent it */
+  /** Returns the address of an MCP upstream: at its own host if the client used that. @param host as the client sent it */
   mcpUrl(host: string, name: string): string {
     if (this.chooser.isByHost(host)) return `${this.originOf(host)}${MCP_PATH}`;
     return `${this.config.publicUrl?.origin ?? this.originOf(host)}/${name}${MCP_PATH}`;
@@ -78,7 +78,7 @@ export class GatewayState {
     await Promise.all(hosts.map((host) => host.close()));
   }
 
-  /** Where the client reaches an upstream, without a final `/`. @param host as the client sent it */
+  /** Returns the address of an upstream, without a final `/`. @param host as the client sent it */
   baseOf(host: string, { upstream }: Destination): string {
     const origin = this.originOf(host);
     return upstream === null || this.chooser.isByHost(host) ? origin : `${origin}/${upstream.name}`;

@@ -173,7 +173,7 @@ interface UpstreamCall {
   readonly destination: Extract<Destination, { upstream: object }>;
   readonly note: RequestNote;
   readonly gatewayBase: string;
-  /** Where the client reaches the upstream, if that is one of MCP. */
+  /** The address at which the client reaches the upstream, if that is one of MCP. */
   readonly mcpUrl: string;
 }
 

@@ -26,7 +26,7 @@ export interface MetricSources {
   readonly unreported: () => number;
 }
 
-/** What the gateway counts, for Prometheus. */
+/** The gateway's counters, for Prometheus. */
 export class GatewayMetrics {
   private readonly registry = new Registry();
   private readonly requests: Counter<'upstream' | 'status'>;

@@ -95,7 +95,7 @@ export class SecretStore {
     return valuesOf(this.requireSecret(source));
   }
 
-  /** What requests of the file before and of all later files send: an answer may contain it. */
+  /** Returns the values that requests of the file before, and of all later files, send: an answer may contain them. */
   otherValues(): string[] {
     const later = this.successor === null ? [] : [...this.successor.values(), ...this.successor.otherValues()];
     return [...this.droppedValues, ...later];

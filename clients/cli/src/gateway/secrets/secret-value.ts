@@ -1,7 +1,7 @@
 import { open } from 'node:fs/promises';
 import { OPEN_FLAGS } from '../../regular-file.js';
 
-/** Where the text of a secret comes from. */
+/** The source of a secret's text. */
 export type SecretSource = { readonly env: string } | { readonly file: string };
 
 export const MIN_SECRET_CHARACTERS = 8;

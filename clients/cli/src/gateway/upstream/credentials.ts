@@ -2,7 +2,7 @@ import type { Credential, SecretText } from '../file/gateway-config.js';
 import type { SecretSource } from '../secrets/secret-value.js';
 import type { HeaderPair } from './request-headers.js';
 
-/** What a request to an upstream carries for its credentials. */
+/** The headers and query with which a request to an upstream carries its credentials. */
 export interface SentCredentials {
   readonly headers: readonly HeaderPair[];
   /** Joined by `&`, without `?`; empty if there are none. */

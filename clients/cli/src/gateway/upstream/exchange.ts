@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import { type HeaderPair, headerPairs } from './request-headers.js';
 
-/** What is known when no answer came. */
+/** A request that got no answer, and what is known of it. */
 export interface SendFailure {
   readonly kind: 'failure';
   /** `not_sent`: no byte of the request was written. `outcome_unknown`: it may have been carried out. */
@@ -14,7 +14,7 @@ export interface SendFailure {
 export interface UpstreamResponse {
   readonly kind: 'response';
   readonly status: number;
-  /** As they came. */
+  /** The headers as they came. */
   readonly headers: readonly HeaderPair[];
   /** Ends with an error if the answer breaks off. To destroy it ends the connection. */
   readonly body: Readable;

@@ -39,7 +39,7 @@ export interface UpstreamRequest {
   readonly body: Buffer;
   /** True if no other request may follow on the connection. */
   readonly endsConnection: boolean;
-  /** How long to wait for the head of the answer, with the time to connect. */
+  /** The most time until the head of the answer, with the time to connect. */
   readonly timeoutMs: number;
 }
 

@@ -10,7 +10,7 @@ export interface CredentialSnapshot {
   readonly redactor: CurrentRedactor;
 }
 
-/** What is made of the secrets at one version. */
+/** The credentials that are made of the secrets at one version. */
 interface Reading {
   readonly version: number;
   readonly sent: SentCredentials;

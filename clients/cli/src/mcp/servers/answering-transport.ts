@@ -22,7 +22,7 @@ export interface HttpTarget {
   readonly fetch?: Fetch;
   /** Bounds of the server's messages. Default: 16 MiB. */
   readonly bounds?: AnswerBounds;
-  /** By default all large messages of the server are read at once. */
+  /** Chooses where a large message is read. Default: all large messages of the server are read at once. */
   readonly placeFor?: PlaceForAnswer;
   /** True if no governed request is sent again, not even to a server that has forgotten its session. */
   readonly sendsOnce?: boolean;

@@ -2,7 +2,7 @@ import { messagesIn, parseMessage } from './messages.js';
 
 /** JSON that the SDK passes over. */
 export const NO_MESSAGE = '{}';
-/** What an event says besides its data; nothing else has a meaning. */
+/** The fields of an event besides its data; no other has a meaning. */
 const FIELDS: ReadonlySet<string> = new Set(['event', 'id', 'retry']);
 
 /**

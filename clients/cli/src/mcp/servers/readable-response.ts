@@ -18,7 +18,7 @@ export interface ReadingOptions {
   readonly isAnswer: boolean;
   readonly isStream: boolean;
   readonly bounds: AnswerBounds;
-  /** By default all large messages are read at once. */
+  /** Chooses where a large message is read. Default: all large messages are read at once. */
   readonly placeFor?: PlaceForAnswer;
   /** Called with the message of a fault before the body fails. */
   readonly onFault: (message: string) => void;
@@ -73,7 +73,7 @@ function measure(meter: AnswerMeter, onFault: ReadingOptions['onFault']): (text:
 /** Encodes texts. The TextEncoderStream of Node.js 20 would take 32 bytes of heap for each character. */
 const encoder = new TextEncoder();
 
-/** What ends a line of a stream of events. */
+/** The end of a line of a stream of events. */
 const LINE_END = /\r\n|\r|\n/;
 
 /** Changes the events of a stream. Fails where one is too large. */

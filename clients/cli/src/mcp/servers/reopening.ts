@@ -5,7 +5,7 @@ const [MIN_REOPEN_MS, MAX_REOPEN_MS] = [1_000, 60_000];
 export class Reopening {
   /** When the last stream is opened again, in milliseconds. */
   private openedAt = -Infinity;
-  /** How many times in a row a stream has ended at once. */
+  /** The number of times in a row that a stream has ended at once. */
   private earlyEnds = 0;
 
   /** Milliseconds until a stream that ends now is opened again. @param serverDelay what the server says */

@@ -11,5 +11,5 @@ const dispatcher = new Agent({
     }),
 });
 
-/** As `fetch`, for a server that may end its connection at any time, also while its answer is not read. */
+/** Does what `fetch` does, for a server that may end its connection at any time, also while its answer is not read. */
 export const serverFetch: typeof fetch = (target, init) => fetch(target, { ...init, dispatcher } as RequestInit);
