@@ -7,6 +7,7 @@ const root = join(folder, '..', '..');
 
 /** Rules that gov and the service must agree on: files of the service, and the folders of gov that have copies. */
 const COPIES = [
+  ['src/core/concurrency/time-limit.ts', 'src'],
   ['src/core/values/printable-text.ts', 'src'],
   ...[
     'src/core/errors/field-fault.ts',

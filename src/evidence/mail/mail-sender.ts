@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 import { Injectable } from '@nestjs/common';
 import type * as nodemailer from 'nodemailer';
+import { withTimeLimit } from '../../core/concurrency/time-limit';
 import { Configuration } from '../../core/config/configuration';
 import type { Message } from '../webhooks/messages/message';
 
@@ -48,7 +49,7 @@ export class MailSender {
       headers: { 'Auto-Submitted': 'auto-generated' },
       disableFileAccess: true,
       disableUrlAccess: true,
-      signal: AbortSignal.any([this.over.signal, AbortSignal.timeout(MAX_MAIL_MS)]),
+      signal: withTimeLimit(this.over.signal, MAX_MAIL_MS),
     });
   }
 }

@@ -1,5 +1,6 @@
 import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
 import { Configuration } from '../../core/config/configuration';
+import { withTimeLimit } from '../../core/concurrency/time-limit';
 import { withTimeout } from '../../core/concurrency/with-timeout';
 import { DomainError, requireFound, errorMessage, unauthorized, unavailable } from '../../core/errors/domain-error';
 import type { JsonObject } from '../../core/json/json-value';
@@ -62,7 +63,7 @@ export class SlackReplies {
       redirect: 'error',
       body: JSON.stringify(reply),
       headers: { 'Content-Type': 'application/json' },
-      signal: AbortSignal.any([this.stopping.signal, AbortSignal.timeout(MAX_REPLY_MS)]),
+      signal: withTimeLimit(this.stopping.signal, MAX_REPLY_MS),
     });
     await answer.body?.cancel();
     if (!answer.ok) throw new Error(`Slack answered ${answer.status}`);

@@ -3,6 +3,7 @@ import { holdBody } from '../listener/body.js';
 import type { ClientExchange } from '../listener/http-listener.js';
 import type { RequestSlots } from '../request-slots.js';
 import { serviceFetch } from '../../service-fetch.js';
+import { withTimeLimit } from '../../time-limit.js';
 import { readTraceparent } from './ask-headers.js';
 import { findCaller } from './caller.js';
 import type { KnownCallers } from './known-callers.js';
@@ -106,7 +107,7 @@ async function sendToService(
   body: string,
 ): Promise<void> {
   const url = new URL(`/api/v1/executions${path}${wait === 0 ? '' : `?wait=${wait}`}`, service);
-  const signal = AbortSignal.any([exchange.left, AbortSignal.timeout(1_000 * wait + TIMEOUT_MS)]);
+  const signal = withTimeLimit(exchange.left, 1_000 * wait + TIMEOUT_MS);
   const content = body === '' ? {} : { headers: { 'Content-Type': 'application/json' }, body };
   const answer = await callerFetch(caller, url, { method, signal, ...content }).catch(() => {
     throw unavailable('The governance service does not answer now.');

@@ -6,6 +6,7 @@ import { pathSegment } from '../../../../typescript/src/path-segment.js';
 import { Transport } from '../../../../typescript/src/transport.js';
 import { executionIn } from '../../../../typescript/src/wait-for-execution.js';
 import { serviceFetch } from '../../service-fetch.js';
+import { withTimeLimit } from '../../time-limit.js';
 import type { GatewayLog } from '../run/log.js';
 import type { Journal, Report } from './journal.js';
 import { KEY_REFUSED, type OwnKey } from './own-key.js';
@@ -123,8 +124,7 @@ export class Reports {
    */
   async requireTaken(agentId: string, signal?: AbortSignal): Promise<void> {
     if (!this.hasUnknown(agentId)) return;
-    const timeout = AbortSignal.timeout(MAX_WAIT_MS);
-    const end = signal === undefined ? timeout : AbortSignal.any([timeout, signal]);
+    const end = signal === undefined ? AbortSignal.timeout(MAX_WAIT_MS) : withTimeLimit(signal, MAX_WAIT_MS);
     while (this.hasUnknown(agentId) && !end.aborted)
       await once(this.events, SENT, { signal: end }).catch(() => undefined);
     signal?.throwIfAborted();
@@ -136,7 +136,7 @@ export class Reports {
    * one before may repeat its request at another gateway, which the service would authorise.
    */
   async untilTaken(agentId: string): Promise<void> {
-    const signal = AbortSignal.any([this.hurrying.signal, AbortSignal.timeout(MAX_ANSWER_WAIT_MS)]);
+    const signal = withTimeLimit(this.hurrying.signal, MAX_ANSWER_WAIT_MS);
     await this.requireTaken(agentId, signal).catch(() => undefined);
   }
 
