@@ -6,6 +6,7 @@ import {
   type JSONRPCMessage,
 } from '@modelcontextprotocol/server';
 import { doubtfulNumberIn } from '../unsafe-number.js';
+import type { OpenRequests } from './open-requests.js';
 import { AnswerMeter, DEFAULT_BOUNDS } from './servers/answer-meter.js';
 import { MAX_MESSAGE_BYTES, messagesIn, parseMessage } from './servers/messages.js';
 
@@ -15,18 +16,19 @@ const SPACES: ReadonlySet<number> = new Set([0x09, 0x0d, 0x20]);
 const MAX_BYTES = 10_000_000;
 const INVALID_REQUEST = -32_600;
 const NO_MESSAGE = 'Expected a message of JSON-RPC 2.0 on a line of its own.';
-const IN_USE = 'The id of a request is in use by another.';
+/** Bytes of answers that a client may leave unread before no more of its lines are read. */
+const MAX_UNREAD_BYTES = 2 ** 20;
 const TEXT = 'Batches are not part of this protocol: nothing of it was done. Send each message on a line of its own.';
 
 /**
  * Removes batches from the lines of a client, which the SDK would ignore in silence: each request in a batch is
  * answered with an error, so that no client waits for it. So is a request whose id is in use by another: the SDK could
  * cancel only the later one. A message that is too large is an error of the lines: its end, and so its id, is not
- * known.
- * @param openIds ids of the requests that are neither answered nor cancelled; whoever sends an answer removes its id
+ * known. A client that leaves its answers unread is read no further.
+ * @param open the requests that are served; whoever sends an answer ends its request
  */
-export function withoutBatches(input: Readable, output: Writable, openIds: Set<unknown>): Readable {
-  return input.pipe(new WithoutBatches((id, text) => void output.write(`${refusal(id, text)}\n`), openIds));
+export function withoutBatches(input: Readable, output: Writable, open: OpenRequests): Readable {
+  return input.pipe(new WithoutBatches(output, open));
 }
 
 class WithoutBatches extends Transform {
@@ -41,8 +43,8 @@ class WithoutBatches extends Transform {
   private size = 0;
 
   constructor(
-    private readonly refuse: (id: unknown, text: string) => void,
-    private readonly openIds: Set<unknown>,
+    private readonly output: Writable,
+    private readonly open: OpenRequests,
   ) {
     super();
   }
@@ -59,7 +61,8 @@ class WithoutBatches extends Transform {
       }
       this.sort(part, end > 0);
     }
-    done();
+    if (this.output.writableLength > MAX_UNREAD_BYTES) this.output.once('drain', () => done());
+    else done();
   }
 
   private sort(part: Buffer, isEnd: boolean): void {
@@ -93,21 +96,27 @@ class WithoutBatches extends Transform {
     const isMessage = isJSONRPCRequest(value) || isJSONRPCNotification(value) || isJSONRPCResponse(value);
     // A number that a double cannot hold has to reach the check of the arguments as it was written.
     const isFixed = !text.includes('null') || doubtfulNumberIn(value, 'message') !== undefined;
-    const [message] = messagesIn(value);
-    if (message !== undefined && this.isInUse(message)) this.refuse(idIn(value), IN_USE);
-    else if (isMessage && isFixed) this.push(line);
-    else if (message === undefined || isFixed) this.refuse(idIn(value), NO_MESSAGE);
-    else this.push(`${JSON.stringify(message)}\n`);
+    const [readable] = messagesIn(value);
+    // Whoever serves a message that is nested too deep says so.
+    const message = readable ?? (isMessage && isFixed ? value : undefined);
+    if (message === undefined || (!isMessage && isFixed)) {
+      this.refuse(idIn(value), NO_MESSAGE);
+      return;
+    }
+    const refusal = this.begin(message, line.length);
+    if (refusal !== null) this.refuse(idIn(value), refusal);
+    else this.push(isMessage && isFixed ? line : `${JSON.stringify(message)}\n`);
   }
 
-  /** Notes the id of a request, and frees that of a cancelled one. Returns true if another request has the id. */
-  private isInUse(message: JSONRPCMessage): boolean {
+  /** Notes a request, and ends a cancelled one. Returns why a request is refused; null if it is not. */
+  private begin(message: JSONRPCMessage, bytes: number): string | null {
     if (isJSONRPCNotification(message) && message.method === 'notifications/cancelled')
-      this.openIds.delete(message.params?.['requestId']);
-    if (!isJSONRPCRequest(message)) return false;
-    if (this.openIds.has(message.id)) return true;
-    this.openIds.add(message.id);
-    return false;
+      this.open.end(message.params?.['requestId']);
+    return isJSONRPCRequest(message) ? this.open.begin(message.id, bytes) : null;
+  }
+
+  private refuse(id: unknown, text: string): void {
+    this.output.write(`${refusalOf(id, text)}\n`);
   }
 }
 
@@ -132,6 +141,6 @@ function idsIn(line: readonly Buffer[]): unknown[] {
   }
 }
 
-function refusal(id: unknown, message: string): string {
+function refusalOf(id: unknown, message: string): string {
   return JSON.stringify({ jsonrpc: '2.0', id, error: { code: INVALID_REQUEST, message } });
 }

@@ -10,6 +10,7 @@ import { keySource, settings, SettingsError } from '../settings.js';
 import { withoutBatches } from './batches.js';
 import { ServerEndedError } from './governed-call.js';
 import { readMapping } from './mapping.js';
+import { OpenRequests } from './open-requests.js';
 import { MAX_MESSAGE_BYTES } from './servers/messages.js';
 import { Pins } from './servers/pins.js';
 import { type MakeServer, type ProxyOptions, proxyOf } from './proxy.js';
@@ -127,13 +128,13 @@ function overStdio(make: MakeServer, servers: Servers): () => Promise<void> {
   // A client that disconnects must not end this before its calls are reported.
   process.stdout.removeAllListeners('error');
   const { stdin, stdout } = process;
-  const openIds = new Set<unknown>();
-  const lines = withoutBatches(stdin, stdout, openIds);
+  const open = new OpenRequests();
+  const lines = withoutBatches(stdin, stdout, open);
   lines.once('error', (error) => stdin.destroy(error));
   const transport = new StdioServerTransport(lines, stdout, { maxBufferSize: MAX_MESSAGE_BYTES });
   const send = transport.send.bind(transport);
   transport.send = (message) => {
-    if (isJSONRPCResponse(message)) openIds.delete(message.id);
+    if (isJSONRPCResponse(message)) open.end(message.id);
     return send(message);
   };
   const handle = serveStdio(({ era }) => make(session, servers, era === 'legacy'), { transport });
