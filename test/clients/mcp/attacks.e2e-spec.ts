@@ -142,7 +142,7 @@ describeOnSqlite('gov mcp, between a client and a server that do not keep to the
     connection.call(2, 'die');
     expect(await connection.exitCode()).toBe(1);
     const answer = connection.received.find(({ id }) => id === 1);
-    const text = 'refund was not run: the MCP server ended while the call waited for its approval.';
+    const text = 'refund was not run: the MCP server ended before the call was sent.';
     expect(answer?.result).toEqual({ isError: true, content: [{ type: 'text', text }] });
     expect(await outcomeOf()).toBe('cancelled');
   });

@@ -6,6 +6,20 @@ import { GOV } from './mcp-clients';
 /** Milliseconds: a busy machine may be slow, but what did not come by then does not come. */
 const PATIENCE = 120_000;
 
+/** The members of `_meta` in each request without a handshake. */
+export const ENVELOPE = {
+  'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+  'io.modelcontextprotocol/clientInfo': { name: 'raw', version: '1' },
+  'io.modelcontextprotocol/clientCapabilities': {},
+};
+
+interface RawOptions {
+  readonly words?: readonly string[];
+  readonly capabilities?: object;
+  /** True for the protocol without a handshake. */
+  readonly isModern?: boolean;
+}
+
 /** Lines to and from `gov mcp`, as no client of the SDK would send them. */
 export class RawConnection {
   /** The messages that have come so far, in their order. */
@@ -21,6 +35,7 @@ export class RawConnection {
       this.errors += text;
       wakeAll();
     });
+    program.on('exit', wakeAll);
     program.on('close', () => {
       this.isClosed = true;
       wakeAll();
@@ -33,19 +48,22 @@ export class RawConnection {
     });
   }
 
-  /** Starts it in front of a server, or without one of those that the words name, and shakes hands. */
+  /** Starts it in front of a server, or without one of those that the words name, and begins. */
   static async open(
     server: readonly string[],
     environment: NodeJS.ProcessEnv,
-    { words = [], capabilities = {} }: { words?: readonly string[]; capabilities?: object } = {},
+    { words = [], capabilities = {}, isModern = false }: RawOptions = {},
   ): Promise<RawConnection> {
     const line = [GOV, 'mcp', ...words, ...(server.length === 0 ? [] : ['--', process.execPath, ...server])];
     const program = spawn(process.execPath, line, { env: { ...process.env, ...environment } });
     const connection = new RawConnection(program);
-    const params = { protocolVersion: '2025-11-25', capabilities, clientInfo: { name: 'raw', version: '1' } };
-    connection.send({ id: 'first', method: 'initialize', params });
+    if (isModern) connection.send({ id: 'first', method: 'server/discover', params: { _meta: ENVELOPE } });
+    else {
+      const params = { protocolVersion: '2025-11-25', capabilities, clientInfo: { name: 'raw', version: '1' } };
+      connection.send({ id: 'first', method: 'initialize', params });
+    }
     await connection.until(({ id }) => id === 'first');
-    connection.send({ method: 'notifications/initialized' });
+    if (!isModern) connection.send({ method: 'notifications/initialized' });
     return connection;
   }
 
@@ -86,6 +104,19 @@ export class RawConnection {
   /** From now on nobody reads what it says. */
   stopReading(): void {
     this.program.stdout.destroy();
+  }
+
+  /** Leaves unread what it says from now on. */
+  pause(): void {
+    this.program.stdout.pause();
+  }
+
+  /** Asks it to end, and resolves once it has, whatever is unread. */
+  async terminate(): Promise<void> {
+    const { program } = this;
+    program.kill('SIGTERM');
+    await this.waitFor('it ended', () => program.exitCode !== null || program.signalCode !== null);
+    program.stdout.resume();
   }
 
   /** Its exit code, once it has ended by itself. */

@@ -4,6 +4,7 @@ import { MAX_QUESTION, MAX_TITLE } from '../../../typescript/src/question.js';
 import { refusalText } from '../refusal-text.js';
 import { changedNumberText, doubtfulNumberIn } from '../unsafe-number.js';
 import type { SessionParts } from './client-session.js';
+import { ServerEndedError, whileActive } from './governed-call.js';
 import { CallProgress } from './progress.js';
 import { toolAnswers } from './tool-results.js';
 
@@ -60,17 +61,21 @@ export async function callAskTool(
   if (doubtful !== undefined) return toolAnswers.refused(changedNumberText(doubtful));
   const saying = CallProgress.from(context).startWaiting(`${title} waits for an answer.`);
   try {
-    const { text } = await gate.governance.ask(
+    const { signal: cancelled } = context.mcpReq;
+    const signal = gate.ended === undefined ? cancelled : AbortSignal.any([cancelled, gate.ended]);
+    const answer = gate.governance.ask(
       { title, question, ...(facts !== undefined && { context: facts as Record<string, unknown> }) },
       {
-        ...{ agent: await gate.agent(), subjects: ask ?? ['*'], wait: gate.hold, signal: context.mcpReq.signal },
+        ...{ agent: await gate.agent(), subjects: ask ?? ['*'], wait: gate.hold, signal },
         ...(forWhom.run !== undefined && { run: forWhom.run }),
       },
     );
+    const { text } = await whileActive(gate, answer);
     return { content: [{ type: 'text', text }] };
   } catch (error) {
     if (error instanceof GovernanceError) return toolAnswers.refused(refusalText(ASK_TOOL, error, gate.keySource));
     if (error instanceof RangeError) return toolAnswers.refused(error.message);
+    if (error instanceof ServerEndedError) return toolAnswers.refused('Nobody has answered: the MCP server ended.');
     throw error;
   } finally {
     saying.stop();

@@ -37,8 +37,12 @@ const FORM = { type: 'object' as const, properties: {} };
 /** Errors after which no request was sent, and nothing ran. */
 const UNASKED = [UnclearCallError, SettingsError, NestedTooDeepError];
 
-/** The only server ended while a call waited for its approval. */
-export class ServerEndedError extends Error {}
+/** The only server ended before a call was sent to it. The message is a part of a sentence. */
+export class ServerEndedError extends Error {
+  constructor() {
+    super('the MCP server ended before the call was sent.');
+  }
+}
 
 /** A request of a client: a call of a tool, the reading of a resource, a prompt. */
 export interface GovernedCall<Result> {
@@ -92,7 +96,7 @@ export interface Gate {
   readonly ended?: AbortSignal | undefined;
   /** URL at which a person decides, or null if there is no page for it. */
   readonly pageOf: (decisionId: string) => Promise<string | null>;
-  /** The calls that wait for an approval, or were passed to the server and are not reported yet. */
+  /** The calls that are asked about, wait for an approval, or were passed to the server and are not reported yet. */
   readonly activeCalls: Set<Promise<unknown>>;
   readonly waits: ApprovalWaits;
 }
@@ -166,27 +170,44 @@ async function attempt<Result>(
   context: ServerContext,
   progress: CallProgress,
 ): Promise<Result | ApprovalPendingError> {
-  const { signal } = context.mcpReq;
   try {
-    const members = { ...gate.requestMembers, agent: await gate.agent() };
-    const request = { ...withoutSecrets(await call.requestOf(), gate), ...members };
-    return await gate.stops.during(request, async (stopSignal) => {
-      const execution = await gate.governance.authorize(request, { signal });
-      const anySignal = AbortSignal.any([signal, stopSignal]);
-      const callOptions = { signal: anySignal, onProgress: progress.ofCall(), context };
-      const { results } = gate;
-      const activeCall = gate.carryOut(execution, () => run(call, callOptions), {
-        signal,
-        stopped: stopSignal,
-        results,
-      });
-      gate.activeCalls.add(activeCall);
-      const result = await activeCall.finally(() => gate.activeCalls.delete(activeCall));
-      return execution.outcome === 'authorized' ? result : call.answers.fromRecorded(result);
-    });
+    return await whileActive(gate, authorizedRun(gate, call, context, progress));
   } catch (error) {
     return error instanceof ApprovalPendingError ? error : answerTo(gate, call, error);
   }
+}
+
+async function authorizedRun<Result>(
+  gate: Gate,
+  call: GovernedCall<Result>,
+  context: ServerContext,
+  progress: CallProgress,
+): Promise<Result> {
+  gate.ended?.throwIfAborted();
+  const { signal } = context.mcpReq;
+  const members = { ...gate.requestMembers, agent: await gate.agent() };
+  const request = { ...withoutSecrets(await call.requestOf(), gate), ...members };
+  return gate.stops.during(request, async (stopSignal) => {
+    const execution = await gate.governance.authorize(request, { signal });
+    const anySignal = AbortSignal.any([signal, stopSignal]);
+    const callOptions = { signal: anySignal, onProgress: progress.ofCall(), context };
+    const { results } = gate;
+    const result = await gate.carryOut(execution, () => run(call, callOptions), {
+      signal,
+      stopped: stopSignal,
+      results,
+    });
+    return execution.outcome === 'authorized' ? result : call.answers.fromRecorded(result);
+  });
+}
+
+/** Counts a call until it is settled: it is answered before the program ends. */
+export async function whileActive<Result>(
+  { activeCalls }: Pick<Gate, 'activeCalls'>,
+  call: Promise<Result>,
+): Promise<Result> {
+  activeCalls.add(call);
+  return call.finally(() => activeCalls.delete(call));
 }
 
 /** The request as the service gets it: what runs has the arguments themselves. */
@@ -232,8 +253,7 @@ async function approvalOf(
       const wait = (): Promise<Execution> => governance.waitForDecision(execution, { wait: hold, signal: end });
       return waits.during({ execution, isFirst, signal, wait, withdraw: withdrawal });
     });
-    activeCalls.add(waitingCall);
-    return await waitingCall.finally(() => activeCalls.delete(waitingCall));
+    return await whileActive({ activeCalls }, waitingCall);
   } finally {
     waitingMessages.stop();
   }
@@ -292,8 +312,7 @@ function answerTo<Result>({ keySource }: Gate, { name, answers }: GovernedCall<R
   if (error instanceof GovernanceError) return answers.refused(refusalText(name, error, keySource));
   if (error instanceof StoppedError)
     return answers.refused(`${name} was not run. ${error.message} while the call waited for its approval.`);
-  if (error instanceof ServerEndedError)
-    return answers.refused(`${name} was not run: the MCP server ended while the call waited for its approval.`);
+  if (error instanceof ServerEndedError) return answers.refused(`${name} was not run: ${error.message}`);
   return failureResult(name, answers, error);
 }
 

@@ -1,4 +1,4 @@
-import { isJSONRPCResponse } from '@modelcontextprotocol/server';
+import { isJSONRPCNotification, isJSONRPCResponse } from '@modelcontextprotocol/server';
 import { serveStdio, StdioServerTransport } from '@modelcontextprotocol/server/stdio';
 import { randomUUID } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -35,6 +35,12 @@ export interface McpOptions extends PrincipalOptions, TargetOptions, DigestOptio
 
 /** Maximum time in milliseconds that the start waits for the service. */
 const MAX_CHECK_MS = 2_000;
+/** Time in milliseconds in which a client can read what is left for it at the end. */
+const MAX_LAST_OUTPUT_MS = 5_000;
+/** Bytes that a client may leave unread before notifications are dropped: more than one answer has. */
+const MAX_UNREAD_BYTES = 2 * MAX_MESSAGE_BYTES;
+/** The answer to a subscription in the protocol without a handshake, which is a notification. */
+const ACKNOWLEDGED = 'notifications/subscriptions/acknowledged';
 
 /** Serves until its client or its server ends, or it is stopped. @throws SettingsError if it cannot start. */
 export async function serveProxy(command: string[], options: McpOptions): Promise<void> {
@@ -74,14 +80,18 @@ export async function serveProxy(command: string[], options: McpOptions): Promis
     stops.close();
     await closeClient();
     await servers.close();
+    await untilSettled(activeCalls);
+    // What the client leaves unread would keep this alive.
+    setTimeout(() => process.exit(), MAX_LAST_OUTPUT_MS).unref();
   };
   const endWithServer = async (): Promise<void> => {
     printError('The MCP server ended by itself, so gov mcp ends as well.');
     process.exitCode = 1;
     ended.abort(new ServerEndedError());
+    // A call that is authorised meanwhile must not start the server again.
+    void servers.close();
     // Calls are answered first: a client that only loses the connection would repeat them.
-    await Promise.allSettled(activeCalls);
-    await nextTurn();
+    await untilSettled(activeCalls);
     await stop();
   };
   if (servers.only !== null) servers.only.onEnd = () => void endWithServer();
@@ -94,6 +104,15 @@ export async function serveProxy(command: string[], options: McpOptions): Promis
   // If nobody reads the output, the SDK stops reading, too, and would not notice the end of the input.
   process.stdout.once('error', () => void stop());
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => void stop());
+}
+
+/** Resolves once no call is left, and the last has its answer. */
+async function untilSettled(activeCalls: ReadonlySet<Promise<unknown>>): Promise<void> {
+  do {
+    await Promise.allSettled(activeCalls);
+    // An approved call goes on as another of these.
+    await nextTurn();
+  } while (activeCalls.size > 0);
 }
 
 /**
@@ -133,9 +152,14 @@ function overStdio(make: MakeServer, servers: Servers): () => Promise<void> {
   lines.once('error', (error) => stdin.destroy(error));
   const transport = new StdioServerTransport(lines, stdout, { maxBufferSize: MAX_MESSAGE_BYTES });
   const send = transport.send.bind(transport);
-  transport.send = (message) => {
+  transport.send = async (message) => {
     if (isJSONRPCResponse(message)) open.end(message.id);
-    return send(message);
+    else if (message.method !== ACKNOWLEDGED) {
+      const isDropped = isJSONRPCNotification(message) && stdout.writableLength > MAX_UNREAD_BYTES;
+      return isDropped ? undefined : send(message);
+    }
+    // The SDK would neither serve nor end until the client has read it.
+    stdout.write(`${JSON.stringify(message)}\n`);
   };
   const handle = serveStdio(({ era }) => make(session, servers, era === 'legacy'), { transport });
   return async () => {

@@ -293,7 +293,8 @@ export class GovernedServer {
 
   private client(): Promise<Client> {
     // Nobody would close a connection that is opened now.
-    if (this.isClosing) return Promise.reject(new NotSentError('The session of the client has ended.'));
+    if (this.isClosing)
+      return Promise.reject(new NotSentError('The MCP server, or the session of its client, has ended.'));
     this.connection ??= this.connect().catch((error: unknown) => {
       this.connection = null;
       throw error;
