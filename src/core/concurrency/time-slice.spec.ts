@@ -1,3 +1,4 @@
+import timers from 'node:timers/promises';
 import { TimeSlice } from './time-slice';
 
 /** Milliseconds of a clock that only work moves. */
@@ -36,4 +37,17 @@ describe('Divided work', () => {
   it('takes one step a turn if each is longer than a turn', async () => {
     expect(await work(20, 30)).toBeGreaterThan(18);
   });
+
+  it.each([
+    { length: 30, pause: [30] },
+    { length: 3_000, pause: [250] },
+    { length: 8, pause: null },
+  ])(
+    'leaves others as long as a long step took, up to a quarter of a second: $length ms',
+    async ({ length, pause }) => {
+      const pauses = jest.spyOn(timers, 'setTimeout').mockResolvedValue(undefined);
+      await work(4, length);
+      expect(pauses.mock.calls).toEqual(pause === null ? [] : [pause, pause, pause]);
+    },
+  );
 });

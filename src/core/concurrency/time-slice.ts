@@ -1,8 +1,10 @@
 import { setImmediate as setImmediateCallback } from 'node:timers';
-import { setImmediate } from 'node:timers/promises';
+import { setImmediate, setTimeout } from 'node:timers/promises';
 
 /** Milliseconds of work after which the event loop serves other work. */
 const MAX_TURN_MS = 5;
+/** Most milliseconds that the event loop serves others after a turn that a single step made too long. */
+const MAX_REST_MS = 250;
 
 /** The last queued turn. Each turn begins in its own iteration of the event loop, in the order of the calls. */
 let last: Promise<void> = Promise.resolve();
@@ -31,12 +33,22 @@ export class TimeSlice {
 
   /** Resolves when the next turn begins. */
   async next(): Promise<void> {
-    await (this.isUrgent ? setImmediate() : (last = last.then(() => setImmediate())));
+    const length = performance.now() - (iteration?.began ?? this.began);
+    await (this.isUrgent ? setImmediate() : (last = last.then(() => rest(length))));
     TimeSlice.begun += 1;
     this.began = performance.now();
     // The start of the previous iteration may still be stored.
     if (!this.isUrgent) beginIteration();
   }
+}
+
+/**
+ * Lets the event loop serve others. After a turn of more than twice the length, it does so for as long as that turn
+ * took: others need several iterations for one request, and would wait for a whole turn in each.
+ */
+async function rest(length: number): Promise<void> {
+  if (length > 2 * MAX_TURN_MS) await setTimeout(Math.min(length, MAX_REST_MS));
+  else await setImmediate();
 }
 
 function startOfIteration(): number {
