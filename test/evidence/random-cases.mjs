@@ -187,6 +187,12 @@ const HOSTS = [
     'ann＠evil.example@acme.example',
     'ann,bob@acme.example',
     '<ann@acme.example>',
+    'evil.example/ann@acme.example',
+    'evil.example?@acme.example',
+    'evil.example:a@acme.example',
+    'evil.example／@acme.example',
+    'ann@acme.example:25',
+    'ann(evil)@acme.example',
   ],
   ...[
     'ann@bücher.example',

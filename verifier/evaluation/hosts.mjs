@@ -10,7 +10,7 @@ const LABEL = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/u;
 const LONGEST_LABEL = 63;
 const LONGEST_NAME = 253;
 const UNSEEN = /[\p{Cc}\p{Cf}]/u;
-const NOT_IN_LOCAL_PART = /[\s"',<>]/u;
+const NOT_IN_LOCAL_PART = /[\s"',<>/\\?#:;()[\]]/u;
 
 /**
  * True if a host is one of the domains, or below one.
@@ -41,8 +41,12 @@ function nameInAddress(text) {
   if (parts.length === 1) return asciiName(text);
   const [local = '', host = ''] = parts;
   const compatible = normalFormKc(text);
+  const [compatibleLocal = ''] = compatible.split('@');
   const isAddress =
-    parts.length === 2 && local !== '' && compatible.split('@').length === 2 && !NOT_IN_LOCAL_PART.test(compatible);
+    parts.length === 2 &&
+    local !== '' &&
+    compatible.split('@').length === 2 &&
+    !NOT_IN_LOCAL_PART.test(compatibleLocal);
   return isAddress ? asciiName(host) : undefined;
 }
 

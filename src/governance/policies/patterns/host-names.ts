@@ -13,7 +13,8 @@ const FORBIDDEN_IN_HOST = /[^-.A-Za-z0-9\u0080-\u{10ffff}]|[\p{C}\s]/u;
 /** Letters that versions of IDNA convert to different names: `straße.example` is `strasse.example` to some programs. */
 const AMBIGUOUS_IN_HOST = /[ßẞς]/u;
 const CONTROL_OR_FORMAT_CHARACTER = /[\p{Cc}\p{Cf}]/u;
-const ADDRESS = /^(?<local>[^\s"',<>@]+)@(?<host>[^@]+)$/;
+/** A reader of URLs, or of `host:path`, would find the host before one of the signs that the local part must not have. */
+const ADDRESS = /^(?<local>[^\s"',<>@/\\?#:;()[\]]+)@(?<host>[^@]+)$/;
 const PORT = /:\d+$/;
 
 /** Returns the fault of a policy's host name; undefined if it is valid. */
