@@ -49,6 +49,25 @@ export function areTrue(conditions, input, truthOf) {
  * @returns {Truth}
  */
 export function isTrue(condition, input) {
+  const truth = asSpelled(condition, input);
+  const isEqual = truth === (condition.op === 'eq' || condition.op === 'in');
+  if (isEqual || !isOnResource(condition) || !input.resourceId.includes('%')) return truth;
+  // Another spelling of an equal resource is unknown.
+  return asSpelled(condition, { ...input, resourceId: plainForm(input.resourceId) }) === truth ? truth : undefined;
+}
+
+/** @param {Condition} condition */
+function isOnResource({ earlier, resource, value }) {
+  return earlier === undefined && (typeof resource === 'string' || (isReference(value) && 'resource' in value));
+}
+
+/**
+ * The truth of a condition for the resource as it is spelled.
+ * @param {Condition} condition
+ * @param {ConditionInput} input
+ * @returns {Truth}
+ */
+function asSpelled(condition, input) {
   const { clock, days, except, op, value } = condition;
   if (clock !== undefined) {
     const [from = '', to = ''] = /** @type {string[]} */ (value);

@@ -153,7 +153,17 @@ function valuesAt(tokens: readonly string[], from: unknown): unknown[] {
 type OnRequest = Exclude<PolicyCondition, { clock: string } | { earlier: string } | { claim: string }>;
 
 /** Decides by the literal reading of the rule. */
+/** What an equal resource would make of the condition holds for each spelling of it, as far as anybody can tell. */
 function truthByRule(condition: OnRequest, request: EvaluationRequest): string {
+  const { op, value } = condition;
+  const truth = spelledTruth(condition, request);
+  if (!request.resourceId.includes('%') || truth === String(/^(?:eq|in)$/.test(op))) return truth;
+  if (![condition, value].some((part) => JSON.stringify(part).includes('"resource"'))) return truth;
+  const decodedTruth = spelledTruth(condition, { ...request, resourceId: decoded(request.resourceId) });
+  return decodedTruth === truth ? truth : 'unknown';
+}
+
+function spelledTruth(condition: OnRequest, request: EvaluationRequest): string {
   const { op, value } = condition;
   const lefts = operands(condition, request);
   if (op === 'exists' && lefts[0] === HIDDEN) return 'unknown';

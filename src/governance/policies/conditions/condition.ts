@@ -8,6 +8,7 @@ import { EACH, isScalar, pathOf } from './condition-faults';
 import { readsTooMuch } from './listed-texts';
 import {
   HIDDEN,
+  inEverySpelling,
   isList,
   isReference,
   type MaybeJson,
@@ -205,7 +206,8 @@ export function compileCondition(condition: PolicyCondition): CompiledCondition 
   if ('earlier' in condition) return onEarlier(condition);
   if ('claim' in condition) return onClaims(condition);
   if (condition.op === 'between') return { test: clockTest(condition), hasZone: true };
-  return 'parameter' in condition ? onParameter(condition) : { test: identityTest(condition) };
+  const compiled = 'parameter' in condition ? onParameter(condition) : { test: identityTest(condition) };
+  return { ...compiled, test: inEverySpelling(condition, compiled.test) };
 }
 
 /** True if all conditions hold: false if any is false, otherwise unknown if any is unknown. */

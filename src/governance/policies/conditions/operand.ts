@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '../../../core/json/json-value';
 import { BYTES, HMAC, isHashReplacement, isSecretReplacement } from '../../../core/json/replacements';
 import { rememberLast } from '../patterns/remembered-readings';
-import { spelledPath } from '../patterns/resources';
+import { decodedPath, spelledPath } from '../patterns/resources';
 import type { EvaluationSubject } from '../patterns/subjects';
 import { pathOf } from './condition-faults';
 
@@ -23,7 +23,7 @@ export interface PrincipalReference {
   readonly principal: 'id' | 'type';
 }
 
-/** The last segment of the id of the resource, as it stands, in normal form C. */
+/** The last segment of the id of the resource, in normal form C. */
 export interface ResourceReference {
   readonly resource: 'last';
 }
@@ -98,4 +98,23 @@ const lastSegmentOf = rememberLast((resourceId) => spelledPath(resourceId).split
 function partOfPrincipal(principal: EvaluationSubject, isId: boolean): string {
   if ('agentId' in principal) return isId ? principal.agentId : 'agent';
   return isId ? principal.id : principal.type;
+}
+
+/**
+ * Tests a condition on the resource also for the resource once it is decoded. If only that is equal, the truth is
+ * unknown: that suffices for a policy that forbids, but not for an allow.
+ */
+export function inEverySpelling<Request extends OperandSource, Facts>(
+  condition: { readonly op: string; readonly value: unknown },
+  test: (request: Request, facts: Facts) => boolean | 'unknown',
+): typeof test {
+  const { op, value } = condition;
+  if (!('resource' in condition) && !(isReference(value) && 'resource' in value)) return test;
+  const ifEqual = op === 'eq' || op === 'in';
+  return (request, facts) => {
+    const truth = test(request, facts);
+    if (truth === ifEqual || !request.resourceId.includes('%')) return truth;
+    const decodedTruth = test({ ...request, resourceId: decodedPath(request.resourceId) }, facts);
+    return decodedTruth === truth ? truth : 'unknown';
+  };
 }
