@@ -102,7 +102,7 @@ describe('The rules of decisions', () => {
 
   it('are the RFC 8785 form of the default effect, the version of evaluation, and the policies with their contents', async () => {
     const app = await createTestApp();
-    const text = '{"defaultEffect":"deny","evaluation":3,"policies":[]}';
+    const text = '{"defaultEffect":"deny","evaluation":4,"policies":[]}';
     expect(await requestedBy(app, 'first')).toBe(createHash('sha256').update(text).digest('hex'));
     const policy = await createPolicy(app, { effect: 'allow', priority: -0, description: 'ä "quoted" \u{1F600}' });
     expect(await requestedBy(app, 'second')).toBe(await rulesOf(app));

@@ -107,7 +107,7 @@ for (const { subjectType, state, audit } of log) {
   }
   const { rules: hash } = audit.details;
   if (hash === undefined || !own.some((entry) => entry.audit.details.rules === hash)) continue;
-  rules.set(hash, { hash, defaultEffect, evaluation: 3, policies: [...inForce].sort() });
+  rules.set(hash, { hash, defaultEffect, evaluation: 4, policies: [...inForce].sort() });
 }
 const ids = new Set([...rules.values()].flatMap(({ policies }) => policies));
 const leaves = log.map(({ hash }) => Buffer.from(hash, 'hex'));

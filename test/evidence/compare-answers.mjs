@@ -105,7 +105,7 @@ for (let questionCount = 0, round = 0; questionCount < Number(questions); questi
     const agent =
       request.agent === undefined ? { roles: [], kind: 'machine', ...request.subject } : byId.get(request.agent);
     const principal = principalOf(request.onBehalfOf);
-    const seen = { ...request, parameters: redacted(request.parameters), evaluation: 3, time };
+    const seen = { ...request, parameters: redacted(request.parameters), evaluation: 4, time };
     const own = evaluate(agent, seen, policies, defaultEffect, { principal });
     const [mine, theirs] = [shape(own), shape(results[index])];
     const outcome = `${own.effect} ${own.reason}`;

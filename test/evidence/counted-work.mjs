@@ -56,7 +56,7 @@ function timesSearched(conditions) {
   const policy = { id: 'p', name: 'p', version: '1', ...rules, conditions: within };
   const agent = { id: 'agt_1', name: 'bot', roles: [], kind: 'machine', capabilities: ['*'] };
   const parameters = { a: [`p/%${'25'.repeat(2_000)}20b`] };
-  const request = { action: 'look', resourceType: 'o', resourceId: 'r', parameters, time: new Date(0), evaluation: 3 };
+  const request = { action: 'look', resourceType: 'o', resourceId: 'r', parameters, time: new Date(0), evaluation: 4 };
   const ordinary = Reflect.get(String.prototype, 'matchAll');
   let count = 0;
   String.prototype.matchAll = function counted(pattern) {

@@ -349,14 +349,14 @@ describe('The verifier, on entries that no action of the service writes', () => 
 
     it.each([true, false])('notes that only the operator says that it was current, %s', async (isAlone) => {
       const output = await evaluatedBefore('first', isAlone);
-      expect(output).toContain('NOTE Rules of the evaluation 2 decided, which is not the current one, 3');
+      expect(output).toContain('NOTE Rules of the evaluation 2 decided, which is not the current one, 4');
       expect(output).toMatch(RECOMPUTED);
     });
 
-    it('finds that others were of the evaluation 3 before', async () => {
+    it('finds that others were of the evaluation 4 before', async () => {
       expect(await evaluatedBefore('sent', true)).toMatch(RECOMPUTED);
       const output = await evaluatedBefore('sent', false);
-      expect(output).toMatch(/its rules are of the evaluation 2, and others of 3 decided before/);
+      expect(output).toMatch(/its rules are of the evaluation 2, and others of 4 decided before/);
       expect(output).toMatch(REFUSED);
     });
   });

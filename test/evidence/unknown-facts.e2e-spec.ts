@@ -137,7 +137,7 @@ describe('The verifier, on a log of which it cannot tell every fact', () => {
         return [[subjectId, canonicalHash(content)] as const];
       });
       const { details } = authorise(entries, stage.flown).audit;
-      details.rules = canonicalHash({ defaultEffect: 'allow', evaluation: 3, policies: [...new Map(policies)].sort() });
+      details.rules = canonicalHash({ defaultEffect: 'allow', evaluation: 4, policies: [...new Map(policies)].sort() });
       return entries;
     });
     expect(output).toContain('NOTE 1 executions were let through by the default effect alone');

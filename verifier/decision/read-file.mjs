@@ -27,7 +27,7 @@ const FORMAT = 'agent-governance-evidence/1';
  * Versions of the rules of evaluation. The service raises the version when the rules change; a later version decides
  * the same about everything that an earlier one knew.
  */
-export const EVALUATIONS = [1, 2, 3];
+export const EVALUATIONS = [1, 2, 3, 4];
 /** Far above what any decision needs; more is not taken into memory. */
 const MAX_BYTES = 64 * 2 ** 20;
 const MAX_VALUES = 4_000_000;

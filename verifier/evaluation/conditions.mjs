@@ -12,8 +12,8 @@ import { isUnmistakable, plainForm } from './spelling.mjs';
  * @typedef {{ parameters: JsonObject, time: Date, resourceId: string, principal?: import('./principals.mjs').Principal | null, evaluation?: number }} ConditionInput
  * @typedef {true | false | undefined} Truth
  * @typedef {{ spelled: string, plain: string }} Path a text in normal form C, and decoded
- * @typedef {{ paths: Map<string, Path | null>, hosts: Map<string, string | null>, tops: Map<string, Path> }} Readings null for texts that
- * could be read otherwise; `tops` has those of the conditions
+ * @typedef {{ paths: Map<string, Path | null>, hosts: Map<string, string | null>, tops: Map<string, Path>, evaluation: number }} Readings null for
+ * texts that could be read otherwise; `tops` has those of the conditions
  * @typedef {Readonly<{ parameter?: string, principal?: string, clock?: string, days?: readonly string[], except?: readonly string[], earlier?: string, within?: string | null, resource?: string | null, claim?: string, op: string, value: unknown }>} Condition
  */
 
@@ -51,7 +51,7 @@ export function areTrue(conditions, input, truthOf) {
 export function isTrue(condition, input) {
   const truth = asSpelled(condition, input);
   const isEqual = truth === (condition.op === 'eq' || condition.op === 'in');
-  if (isEqual || !isOnResource(condition) || !input.resourceId.includes('%')) return truth;
+  if (versionOf(input) < 4 || isEqual || !isOnResource(condition) || !input.resourceId.includes('%')) return truth;
   // Another spelling of an equal resource is unknown.
   return asSpelled(condition, { ...input, resourceId: plainForm(input.resourceId) }) === truth ? truth : undefined;
 }
@@ -346,16 +346,20 @@ function isWithin(operand, value, { paths, tops }) {
  * @param {string} text
  * @param {Readings} readings of the request
  */
-function hostIn(text, { hosts }) {
-  return remembered(hosts, text, () => nameIn(text));
+function hostIn(text, { hosts, evaluation }) {
+  return remembered(hosts, text, () => nameIn(text, evaluation));
 }
 
 /**
  * @param {ConditionInput} input
  * @returns {Readings}
  */
-function readingsOf({ parameters }) {
-  const readings = READINGS.get(parameters) ?? { paths: new Map(), hosts: new Map(), tops: new Map() };
+function readingsOf(input) {
+  const { parameters } = input;
+  const earlier = READINGS.get(parameters);
+  const evaluation = versionOf(input);
+  if (earlier?.evaluation === evaluation) return earlier;
+  const readings = { paths: new Map(), hosts: new Map(), tops: new Map(), evaluation };
   READINGS.set(parameters, readings);
   return readings;
 }

@@ -11,6 +11,8 @@ const LONGEST_LABEL = 63;
 const LONGEST_NAME = 253;
 const UNSEEN = /[\p{Cc}\p{Cf}]/u;
 const NOT_IN_LOCAL_PART = /[\s"',<>/\\?#:;()[\]]/u;
+/** Signs that no address had before the fourth version of the rules. */
+const NOT_IN_ADDRESS = /[\s"',<>]/u;
 
 /**
  * True if a host is one of the domains, or below one.
@@ -25,28 +27,27 @@ export function isInDomain(name, domains) {
 /**
  * Returns the host that a text names; null if it names none, or could be read as naming another one.
  * @param {string} text
+ * @param {number} evaluation the version of the rules
  * @returns {string | null}
  */
-export function nameIn(text) {
+export function nameIn(text, evaluation) {
   if (text.length > MOST || UNSEEN.test(text) || hasManyMarks(text)) return null;
-  return (text.includes('://') ? nameInUrl(text) : nameInAddress(text)) ?? null;
+  return (text.includes('://') ? nameInUrl(text) : nameInAddress(text, evaluation)) ?? null;
 }
 
 /**
  * @param {string} text a name, or an address of mail
+ * @param {number} evaluation
  * @returns {string | undefined}
  */
-function nameInAddress(text) {
+function nameInAddress(text, evaluation) {
   const parts = text.split('@');
   if (parts.length === 1) return asciiName(text);
   const [local = '', host = ''] = parts;
   const compatible = normalFormKc(text);
   const [compatibleLocal = ''] = compatible.split('@');
-  const isAddress =
-    parts.length === 2 &&
-    local !== '' &&
-    compatible.split('@').length === 2 &&
-    !NOT_IN_LOCAL_PART.test(compatibleLocal);
+  const isAmbiguous = evaluation < 4 ? NOT_IN_ADDRESS.test(compatible) : NOT_IN_LOCAL_PART.test(compatibleLocal);
+  const isAddress = parts.length === 2 && local !== '' && compatible.split('@').length === 2 && !isAmbiguous;
   return isAddress ? asciiName(host) : undefined;
 }
 

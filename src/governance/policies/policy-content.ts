@@ -68,9 +68,9 @@ export function hashedContent(policy: Policy): string {
 }
 
 /** Version of the rules by which policies are evaluated, raised whenever the same policies would decide differently. */
-const EVALUATION = 3;
+const EVALUATION = 4;
 /** Versions that entries of the same database may name, the newest first. */
-export const EVALUATIONS = [EVALUATION, 2] as const;
+export const EVALUATIONS = [EVALUATION, 3, 2] as const;
 
 /** Hex SHA-256 of the {@link hashedContent} of each policy in force, by id. */
 export type ContentHashes = ReadonlyMap<string, { readonly hash: string }>;

@@ -15,7 +15,7 @@ export async function rulesOf(app: ServedApp): Promise<string> {
 export function rulesFrom(contents: readonly Parsed[], defaultEffect = 'deny'): string {
   const policies = contents.map((content): [string, string] => [content.id, canonicalHash(content)]);
   policies.sort(([one], [other]) => (one < other ? -1 : 1));
-  return canonicalHash({ defaultEffect, evaluation: 3, policies });
+  return canonicalHash({ defaultEffect, evaluation: 4, policies });
 }
 
 const NO_CONTENT = ['status', 'warnings', 'createdAt'];
