@@ -152,8 +152,7 @@ function valuesAt(tokens: readonly string[], from: unknown): unknown[] {
 
 type OnRequest = Exclude<PolicyCondition, { clock: string } | { earlier: string } | { claim: string }>;
 
-/** Decides by the literal reading of the rule. */
-/** What an equal resource would make of the condition holds for each spelling of it, as far as anybody can tell. */
+/** Decides by the literal reading of the rule. Another spelling of an equal resource is unknown. */
 function truthByRule(condition: OnRequest, request: EvaluationRequest): string {
   const { op, value } = condition;
   const truth = spelledTruth(condition, request);
