@@ -3,6 +3,7 @@ import { LedgerModule } from '../../ledger/ledger.module';
 import { PasskeysModule } from '../passkeys/passkeys.module';
 import { ApproverWarnings } from './approver-warnings';
 import { CreationWarnings } from './creation-warnings';
+import { FourthEvaluation1766900000000 } from './fourth-evaluation.migration';
 import { PassedSums } from './limits/passed-sums';
 import { MissingSums } from './limits/used-sums';
 import { PoliciesController } from './policies.controller';
@@ -13,7 +14,11 @@ import { SecretsModule } from '../secrets/secrets.module';
 import { POLICY } from './policy.entity';
 
 @Module({
-  imports: [LedgerModule.forFeature({ kinds: [POLICY] }), PasskeysModule, SecretsModule],
+  imports: [
+    LedgerModule.forFeature({ kinds: [POLICY], migrations: [FourthEvaluation1766900000000] }),
+    PasskeysModule,
+    SecretsModule,
+  ],
   controllers: [PoliciesController],
   providers: [
     PoliciesService,

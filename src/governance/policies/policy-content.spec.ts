@@ -1,6 +1,7 @@
+import { SCHEMA_VERSION } from '../../ledger/schema/schema-version';
 import type { PolicyCondition } from './conditions/condition';
 import type { CreatePolicyRequest } from './dto/policy.dto';
-import { contentOf, firstDifference, type PolicyContent } from './policy-content';
+import { contentOf, EVALUATIONS, firstDifference, type PolicyContent } from './policy-content';
 
 const REQUIRED = { low: 1, medium: 1, high: 1, critical: 1 };
 const REQUEST: CreatePolicyRequest = {
@@ -31,5 +32,14 @@ describe('The content of a policy', () => {
   it('differs from what is stored in the first member that does, whatever the sign of a zero', () => {
     expect(firstDifference({ ...plain, priority: 0 }, { ...plain, priority: -0 })).toBeUndefined();
     expect(firstDifference(plain, contentWith(SPAN, EARLIER))).toBe('conditions');
+  });
+});
+
+/** The version of the schema that came with each version of the rules. */
+const SCHEMAS: Readonly<Record<number, number>> = { 4: 1_766_900_000_000 };
+
+describe('The version of the rules of evaluation', () => {
+  it('came with a version of the schema, so that processes of two versions do not write side by side', () => {
+    expect(SCHEMAS[EVALUATIONS[0]]).toBeLessThanOrEqual(SCHEMA_VERSION);
   });
 });

@@ -67,7 +67,10 @@ export function hashedContent(policy: Policy): string {
   return canonicalJson(content);
 }
 
-/** Version of the rules by which policies are evaluated, raised whenever the same policies would decide differently. */
+/**
+ * Version of the rules by which policies are evaluated, raised whenever the same policies would decide differently. A
+ * migration raises the version of the schema with it, since processes of both must not write side by side.
+ */
 const EVALUATION = 4;
 /** Versions that entries of the same database may name, the newest first. */
 export const EVALUATIONS = [EVALUATION, 3, 2] as const;

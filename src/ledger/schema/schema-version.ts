@@ -5,7 +5,7 @@ import type { OpenedDatabase } from '../database/start-condition';
  * The newest migration of the service. The head record carries it, so that a process of an earlier version, which no
  * longer understands the schema, stops writing before it changes.
  */
-export const SCHEMA_VERSION = 1_766_800_000_000;
+export const SCHEMA_VERSION = 1_766_900_000_000;
 
 /**
  * The time zones with which this version of the schema decides: the version of the IANA database, and the SHA-256 of
@@ -13,7 +13,7 @@ export const SCHEMA_VERSION = 1_766_800_000_000;
  * other `answers` need a higher {@link SCHEMA_VERSION}.
  */
 export const SCHEMA_ZONES = {
-  schema: 1_766_800_000_000,
+  schema: 1_766_900_000_000,
   version: '2026f',
   from: '2026-11-27',
   answers: 'cc8564618a437f82858da9a4ed593aaeaaa0a8af3be327f1ded3d3c62af3d53b',
