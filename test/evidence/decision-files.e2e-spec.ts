@@ -272,7 +272,7 @@ describe('A decision file', () => {
       1,
       /v is 3: this verifier knows versions 1 and 2/,
     ],
-    ['of later rules', changed((file) => (file.rules[0].evaluation = 4)), 1, /rules of evaluation are number 4/],
+    ['of later rules', changed((file) => (file.rules[0].evaluation = 5)), 1, /rules of evaluation are number 5/],
     [
       'with a million entries',
       changed((file) => (file.entries = Array.from({ length: 1e6 }, () => ({})))),

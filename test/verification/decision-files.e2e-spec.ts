@@ -48,7 +48,7 @@ async function checkedFile(app: TestApp, id: string): Promise<Parsed> {
   expect(file.rules.map(({ hash }: Parsed) => hash)).toEqual([...new Set(hashes)]);
   const contents = new Map<string, Parsed>(file.policies.map((policy: Parsed) => [policy.id, policy]));
   for (const { hash, defaultEffect, evaluation, policies } of file.rules) {
-    expect(evaluation).toBe(3);
+    expect(evaluation).toBe(4);
     expect(
       rulesFrom(
         policies.map((policy: string) => contents.get(policy)),
