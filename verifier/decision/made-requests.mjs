@@ -42,7 +42,8 @@ const MAX_BODIES = 10_000;
 const MAX_CHARACTERS = 32 * 2 ** 20;
 /** Stands for an entry that a change has not made. @type {Json} */
 const NOTHING = { state: {}, audit: { reason: null, details: {} } };
-const OF_POLICIES = ['policy.created', 'policy.superseded', 'policy.activated', 'policy.deactivated'];
+/** Actions that change which policies are in force. */
+export const OF_POLICIES = ['policy.created', 'policy.superseded', 'policy.activated', 'policy.deactivated'];
 /** Actions whose records may have a team. */
 export const OF_TEAMS = ['policy.created', 'agent.created'];
 const ERASING = [

@@ -2,6 +2,7 @@ import { hashOf } from '../canonical-json.mjs';
 import { isErased } from '../entry-check.mjs';
 import { isAmount, isWarnedOf } from '../evaluation/limits.mjs';
 import { AUTHORISING } from './history.mjs';
+import { OF_POLICIES } from './made-requests.mjs';
 
 /**
  * Finds entries about policies that say other than the log: which policies were in force after them, and which
@@ -11,7 +12,6 @@ import { AUTHORISING } from './history.mjs';
  * @typedef {import('./log-history.mjs').LogHistory} LogHistory
  */
 
-const CHANGES = ['policy.created', 'policy.superseded', 'policy.activated', 'policy.deactivated'];
 const WARNED = 'policy.limit_warned';
 
 /**
@@ -21,7 +21,7 @@ const WARNED = 'policy.limit_warned';
  */
 export function policyFaults(entry, history) {
   if (entry['action'] === WARNED) return warningFaults(entry, history);
-  return CHANGES.includes(entry['action']) ? setFaults(entry, history) : [];
+  return OF_POLICIES.includes(entry['action']) ? setFaults(entry, history) : [];
 }
 
 /**
@@ -32,9 +32,9 @@ export function policyFaults(entry, history) {
  */
 function setFaults({ sequence, audit }, { entries, policies }) {
   const { policySet } = audit.details;
-  const next = entries.find((one) => one['sequence'] === sequence + 1);
-  if (next !== undefined && CHANGES.includes(next['action']) && next['audit'].details.policySet === policySet)
-    return [];
+  // The entries of one time follow one another.
+  const next = entries[sequence + 1 - entries[0]?.['sequence']];
+  if (OF_POLICIES.includes(next?.['action']) && next?.['audit'].details.policySet === policySet) return [];
   return policySet === hashOf(policies.map(({ id }) => id))
     ? []
     : [`details.policySet is not that of the ${policies.length} policies that were in force after it`];
@@ -48,10 +48,11 @@ function setFaults({ sequence, audit }, { entries, policies }) {
  */
 function warningFaults({ subjectId, state, audit, timestamp }, { entries }) {
   const limit = state.limits?.[audit.details.limit];
+  const warned = hashOf(audit.details);
   const isCause = (/** @type {Json} */ { action, audit: { agentId, details } }) =>
     AUTHORISING.includes(action) &&
     agentId === audit.agentId &&
-    (details.used ?? []).some((/** @type {Json} */ use) => hashOf(use) === hashOf(audit.details));
+    (details.used ?? []).some((/** @type {Json} */ use) => hashOf(use) === warned);
   const { policyId, before, amount } = audit.details;
   if (policyId !== subjectId) return [`the warning is about the policy ${policyId}, not ${subjectId}`];
   if (limit === undefined || !isAmount(before) || !isAmount(amount) || !isWarnedOf(limit, { before, amount }))

@@ -4,7 +4,7 @@ import { MAX_QUESTION, MAX_TITLE } from '../../../typescript/src/question.js';
 import { refusalText } from '../refusal-text.js';
 import { changedNumberText, doubtfulNumberIn } from '../unsafe-number.js';
 import type { SessionParts } from './client-session.js';
-import { ServerEndedError, whileActive } from './governed-call.js';
+import { ServerEndedError, signalOf, whileActive } from './governed-call.js';
 import { CallProgress } from './progress.js';
 import { toolAnswers } from './tool-results.js';
 
@@ -61,8 +61,7 @@ export async function callAskTool(
   if (doubtful !== undefined) return toolAnswers.refused(changedNumberText(doubtful));
   const saying = CallProgress.from(context).startWaiting(`${title} waits for an answer.`);
   try {
-    const { signal: cancelled } = context.mcpReq;
-    const signal = gate.ended === undefined ? cancelled : AbortSignal.any([cancelled, gate.ended]);
+    const signal = signalOf(gate.ended, context);
     const answer = gate.governance.ask(
       { title, question, ...(facts !== undefined && { context: facts as Record<string, unknown> }) },
       {

@@ -201,6 +201,11 @@ async function authorizedRun<Result>(
   });
 }
 
+/** Returns the signal that fires when a call is cancelled, or `ended` does. */
+export function signalOf(ended: AbortSignal | undefined, { mcpReq }: ServerContext): AbortSignal {
+  return ended === undefined ? mcpReq.signal : AbortSignal.any([mcpReq.signal, ended]);
+}
+
 /** Counts a call until it is settled: it is answered before the program ends. */
 export async function whileActive<Result>(
   { activeCalls }: Pick<Gate, 'activeCalls'>,
@@ -238,7 +243,7 @@ async function run<Result>(call: GovernedCall<Result>, callOptions: CallOptions)
 async function approvalOf(
   { governance, hold, waits, stops, ended, activeCalls }: Gate,
   name: string,
-  { mcpReq }: ServerContext,
+  context: ServerContext,
   progress: CallProgress,
   { execution, isFirst, isFeasible }: ApprovalPendingError,
 ): Promise<Execution> {
@@ -246,7 +251,7 @@ async function approvalOf(
   const waiting = `${name} waits for the decision ${String(execution.decisionId)}.`;
   const waitingMessages = progress.startWaiting(isFeasible ? waiting : `${waiting} ${TOO_FEW_APPROVERS}`);
   const withdrawal = (): Promise<void> => withdraw(governance, execution.id);
-  const signal = AbortSignal.any([mcpReq.signal, ...(ended === undefined ? [] : [ended])]);
+  const signal = signalOf(ended, context);
   try {
     const waitingCall = stops.during({ agent, action, resourceType, resourceId }, (stopSignal) => {
       const end = AbortSignal.any([signal, stopSignal]);
