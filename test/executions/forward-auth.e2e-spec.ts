@@ -130,6 +130,8 @@ describe('Forward auth', () => {
     'api.example.com\\',
     'a..b',
     'a.',
+    'api.example.com:8443:443',
+    'api.example.com:443:443',
   ])('refuses the host %j', async (host) => {
     expect(reasonOf(await authorize({ ...TRAEFIK, 'X-Forwarded-Host': host }))).toEqual([403, 'resource_invalid']);
   });

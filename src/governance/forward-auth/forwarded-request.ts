@@ -31,6 +31,8 @@ const SCHEMES: ReadonlyMap<string, string> = new Map([
 const WEB_URL = /^(https?|wss?):\/\/([^/?#]*)(.*)$/is;
 /** Characters that an authority must not have: the URL would get another host, or another path, than its parts. */
 const END_OF_HOST = /[/?#@\\]/;
+/** Two ports: without the default one, the URL would name the other. */
+const SECOND_PORT = /:\d*:\d*$/;
 const VISIBLE_ASCII = /^[\x21-\x7e]*$/;
 const DEFAULT_PORTS: Readonly<Record<string, RegExp>> = { http: /:80$/, https: /:443$/ };
 
@@ -94,6 +96,7 @@ function resourceAt({
 /** Returns faults of the parts that are invisible in the URL as a whole. */
 function targetFault(authority: string, target: string): string | undefined {
   if (END_OF_HOST.test(authority)) return 'must have a host, without user name and path';
+  if (SECOND_PORT.test(authority)) return 'must have at most one port';
   if (!target.startsWith('/')) return 'must have a path that begins with "/"';
   // Bytes beyond ASCII are not part of a URL, and servers may interpret them differently.
   return VISIBLE_ASCII.test(target) ? undefined : 'must be percent-encoded where it is not visible ASCII';
