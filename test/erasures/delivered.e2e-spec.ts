@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { createEntity } from '../support/application/factories';
+import { erase } from '../support/application/erase';
 import { send } from '../support/application/send';
 import { WebhookEndpoint } from '../support/application/webhook-endpoint';
 
@@ -22,12 +22,6 @@ describe('What was erased before it was delivered', () => {
   afterEach(() => endpoint.close());
   afterAll(() => app.close());
 
-  async function erase(id: string): Promise<void> {
-    const body = { subjects: [{ type: 'entity', id }], reason: 'Asked for' };
-    const erasure = `/api/v1/erasures/${(await send(app, 'POST', '/api/v1/erasures', { body })).body.id}`;
-    while ((await send(app, 'GET', erasure)).body.completedAt === null) await sleep(50);
-  }
-
   it.each([
     ['the first attempt of which failed', 0],
     ['that waited behind one that failed', 1],
@@ -40,7 +34,7 @@ describe('What was erased before it was delivered', () => {
     const { id } = (await send(app, 'POST', '/api/v1/webhooks', { body: webhook })).body;
     const entities = [await createEntity(app), await createEntity(app)];
     await endpoint.until(1);
-    await erase(String(entities[place]?.id));
+    await erase(app, { type: 'entity', id: String(entities[place]?.id) });
     await endpoint.until(3);
     await send(app, 'DELETE', `/api/v1/webhooks/${id}`);
     const delivered = endpoint.received.slice(1).map(({ body }) => body.data);

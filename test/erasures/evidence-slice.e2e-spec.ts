@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { approve, ask, company, pending, requireApproval } from '../approvals/support';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { createPolicy } from '../support/application/factories';
+import { erase } from '../support/application/erase';
 import { send } from '../support/application/send';
 import { runVerifier, type VerifierRun } from '../support/processes/run-verifier';
 
@@ -46,10 +47,7 @@ describe('What was decided', () => {
     expect(recomputed).toMatchObject({ exitCode: 0, errors: '' });
     expect(recomputed.output).toMatch(/\nRECOMPUTED: \w+ as recorded\n$/);
 
-    const body = { subjects: [{ type: 'execution', id }], reason: 'Request 7' };
-    const erasure = (await send(app, 'POST', '/api/v1/erasures', { body })).body;
-    for (let isOver = false; !isOver;)
-      isOver = (await get(`/erasures/${erasure.id as string}`)).body.completedAt !== null;
+    await erase(app, { type: 'execution', id });
 
     // An earlier file still verifies, and the chain goes on from it.
     expect(await verified(file, publicKey)).toEqual(recomputed);

@@ -2,7 +2,7 @@ import { ActionsModule } from '../support/application/actions.module';
 import { createTestApp } from '../support/application/create-test-app';
 import { createEntity } from '../support/application/factories';
 import { doEverything, EVERY_ACTION_ENVIRONMENT } from '../support/requests/every-action';
-import { send } from '../support/application/send';
+import { erase } from '../support/application/erase';
 import { describeOnSqlite } from '../support/database/database-kind';
 import { foreignConnection } from '../support/database/foreign-connection';
 import { PostgresConnection } from '../../src/ledger/database/postgres/postgres-connection';
@@ -30,10 +30,7 @@ describe('The statements of a running service', () => {
     );
     await doEverything(app);
     const { id } = await createEntity(app);
-    const body = { subjects: [{ type: 'entity', id }], reason: 'Asked for' };
-    const { body: erasure } = await send(app, 'POST', '/api/v1/erasures', { body });
-    for (let isOver = false; !isOver;)
-      isOver = (await send(app, 'GET', `/api/v1/erasures/${erasure.id as string}`)).body.completedAt !== null;
+    await erase(app, { type: 'entity', id });
     await app.close();
     for (const spy of spies) spy.mockRestore();
     expect(seen.size).toBeGreaterThan(50);

@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { createTestApp } from '../support/application/create-test-app';
 import { createAgent, createPolicy, issueKey } from '../support/application/factories';
+import { erase } from '../support/application/erase';
 import { type Parsed, send } from '../support/application/send';
 import { stageOf } from '../support/application/stage';
 import { forgeLog } from './forged-log';
@@ -44,9 +44,7 @@ describe('The verifier, on actions that a gateway repeats although their outcome
     const rejected = { id: (await execute('buy', 'b', bought)).error.executionId };
     const erased = await execute('send', 'c');
     await lose(erased);
-    const subjects = [{ type: 'execution', id: erased.id }];
-    const begun = await send(app, 'POST', '/api/v1/erasures', { body: { subjects, reason: 'asked for' } });
-    while ((await send(app, 'GET', `/api/v1/erasures/${begun.body.id}`)).body.completedAt === null) await sleep(50);
+    await erase(app, { type: 'execution', id: erased.id });
     const afterErasure = await execute('send', 'c');
     const made: Record<string, Parsed> = { sent, refused, repeated, again, bought, requested, rejected, afterErasure };
     return { app, made, erased, ...(await keyAndLog(app)) };

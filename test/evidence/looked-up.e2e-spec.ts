@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { addClaim, createAgent, createEntity, createPolicy } from '../support/application/factories';
+import { erase } from '../support/application/erase';
 import { type Parsed, send } from '../support/application/send';
 import { Random } from '../support/oracles/random-policies';
 import { forge } from './forged-file';
@@ -298,8 +299,7 @@ describe('The verifier, on what conditions looked up', () => {
     const text = await decisionFileOf(app, second);
     const note = 'has 1 erased executions of the agent before: whether a condition on earlier ones meant them';
     const logs = [(await send(app, 'GET', '/api/v1/provenance/export')).text];
-    const subjects = [{ type: 'execution', id: first['id'] }];
-    await send(app, 'POST', '/api/v1/erasures', { body: { subjects, reason: 'Asked for.' } });
+    await erase(app, { type: 'execution', id: first['id'] });
     logs.push((await send(app, 'GET', '/api/v1/provenance/export')).text);
     const outputs = await Promise.all(logs.map((log) => verifyFile(text, publicKey, log)));
     expect(outputs.map(({ output }) => output)).toEqual([

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { ask, company, EXECUTIONS, order } from '../approvals/support';
 import { createTestApp } from '../support/application/create-test-app';
 import { createAgent, createPolicy } from '../support/application/factories';
+import { erase } from '../support/application/erase';
 import { send } from '../support/application/send';
 import { stageOf } from '../support/application/stage';
 import { runVerifier } from '../support/processes/run-verifier';
@@ -28,8 +29,7 @@ describe('What the verifier notes about a decision file', () => {
     const id: string = response.body.id;
     await send(app, 'POST', `${EXECUTIONS}/${id}/result`, { body: { outcome: 'executed', result: null } });
     writeFileSync(paths.file, (await send(app, 'GET', `${EXECUTIONS}/${id}/evidence`)).text);
-    const body = { subjects: [{ type: 'execution', id }], reason: 'Request 1' };
-    expect((await send(app, 'POST', '/api/v1/erasures', { body })).status).toBe(201);
+    await erase(app, { type: 'execution', id });
     await exported(paths.late);
     return { id, ...paths, key: (await send(app, 'GET', '/api/v1/provenance/checkpoint')).body.publicKey };
   }

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { ShutdownGuard } from '../../src/http/server/shutdown';
 import { LedgerService } from '../../src/ledger/ledger.service';
@@ -13,6 +12,7 @@ import {
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { createAgent, createEntity, createPolicy, issueKey, propose } from '../support/application/factories';
 import { foreignConnection } from '../support/database/foreign-connection';
+import { erase } from '../support/application/erase';
 import { type Answer, send, type Sent } from '../support/application/send';
 import { delegateAndEnd, registerAndRemovePasskey, reviewAccess } from './people';
 import { SwaggerSession } from './swagger-session';
@@ -341,9 +341,7 @@ describe('Answers match the document', () => {
     const { body: execution } = await send(erasing, 'POST', '/api/v1/agents/bot/execute', { body: action });
     const { total: asOf } = (await send(erasing, 'GET', '/api/v1/audit')).body;
     const subjects = Object.entries({ entity, decision, execution }).map(([type, { id }]) => ({ type, id }));
-    const { body } = await send(erasing, 'POST', '/api/v1/erasures', { body: { subjects, reason: 'Asked for' } });
-    const erasure = `/api/v1/erasures/${body.id}`;
-    while ((await send(erasing, 'GET', erasure)).body.completedAt === null) await sleep(50);
+    await erase(erasing, ...subjects);
     const question = { agent: agent.id, ...action, resourceId: `accounts/${entity.id}`, parameters: { iban: 'DE1' } };
     const answers = {
       entities_get: await send(erasing, 'GET', `/api/v1/entities/${entity.id}?asOf=${asOf}`),

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import {
   addClaim,
@@ -8,6 +7,7 @@ import {
   createPolicy,
   issueKey,
 } from '../support/application/factories';
+import { erase } from '../support/application/erase';
 import { type Answer, faults, type Parsed, send } from '../support/application/send';
 
 const MAY_READ = {
@@ -104,9 +104,7 @@ describe('A plan with replay', () => {
     await createPolicy(app, { ...MAY_READ, conditions });
     await execute(id, { parameters: { state: 'open' } });
     await execute('a');
-    const body = { subjects: [{ type: 'entity', id }], reason: 'asked for' };
-    const erasure = (await send(app, 'POST', '/api/v1/erasures', { body })).body.id as string;
-    while ((await send(app, 'GET', `/api/v1/erasures/${erasure}`)).body.completedAt === null) await sleep(50);
+    await erase(app, { type: 'entity', id });
     const unconditional = { ...MAY_READ, version: '2' };
     expect(await replayed([unconditional])).toMatchObject({ executions: 2, changed: 1, skipped: 1, cut: false });
   });

@@ -12,6 +12,7 @@ import { addClaim, createAgent, createEntity } from '../support/application/fact
 import { foreignConnection } from '../support/database/foreign-connection';
 import { generatedSection, markdownTable, marks } from '../support/documents/generated-section';
 import { runVerifier } from '../support/processes/run-verifier';
+import { erase } from '../support/application/erase';
 import { send, type Answer } from '../support/application/send';
 
 const DOCUMENT = 'SECURITY.md';
@@ -120,10 +121,7 @@ async function restored({ application }: TestApp): Promise<void> {
 async function erasedAfterCopy(app: TestApp, foreign: SqlConnection): Promise<void> {
   const { id } = await createEntity(app);
   await foreign.run(`CREATE TEMP TABLE erased_entries AS SELECT * FROM ledger_entries WHERE "subjectId" = '${id}'`);
-  const body = { subjects: [{ type: 'entity', id }], reason: 'Asked for' };
-  const erasure = (await send(app, 'POST', '/api/v1/erasures', { body })).body.id as string;
-  for (let isOver = false; !isOver;)
-    isOver = (await send(app, 'GET', `/api/v1/erasures/${erasure}`)).body.completedAt !== null;
+  await erase(app, { type: 'entity', id });
 }
 
 describeOnSqlite('Tampering behind a running service', () => {

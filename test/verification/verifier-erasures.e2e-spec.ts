@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { eraseIn, recount, unerase } from '../evidence/erased-log';
 import { entriesOf, exportOf, sealEntries } from '../evidence/forged-log';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { addClaim, createAgent, createEntity, createPolicy } from '../support/application/factories';
+import { erase } from '../support/application/erase';
 import { type Parsed, send } from '../support/application/send';
 import { stageOf } from '../support/application/stage';
 import { ROOT } from '../support/documents/markdown';
@@ -44,7 +44,7 @@ describe('The offline verifier, on erasures by an operator who has the signing k
     const open = await execute(app, 'look', { later: true });
     const early = await exported(app);
     const executions = [limited, unlimited, approved, rejected].map(({ id }) => ({ type: 'execution', id }));
-    await erase(app, [{ type: 'entity', id: entityId }, ...executions]);
+    await erase(app, { type: 'entity', id: entityId }, ...executions);
     const late = await exported(app);
     return { app, entityId, limited, open, early, late };
   });
@@ -211,12 +211,6 @@ async function execute(app: TestApp, action: string, parameters = {}): Promise<P
 async function review(app: TestApp, { decisionId }: Parsed, verdict: string, members = {}): Promise<void> {
   const body = { approverId: 'ann', ...members };
   expect((await send(app, 'POST', `/api/v1/decisions/${decisionId}/${verdict}`, { body })).status).toBe(200);
-}
-
-async function erase(app: TestApp, subjects: readonly object[]): Promise<void> {
-  const { status, body } = await send(app, 'POST', '/api/v1/erasures', { body: { subjects, reason: 'Asked for.' } });
-  expect(status).toBe(201);
-  while ((await send(app, 'GET', `/api/v1/erasures/${body.id}`)).body.completedAt === null) await sleep(20);
 }
 
 async function exported(app: TestApp): Promise<Parsed[]> {

@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Database } from '../../src/ledger/database/database';
 import { createTestApp } from '../support/application/create-test-app';
 import { addClaim, createAgent, createEntity, createPolicy } from '../support/application/factories';
+import { erase } from '../support/application/erase';
 import { send } from '../support/application/send';
 import { stageOf } from '../support/application/stage';
 import { describeOnSqlite } from '../support/database/database-kind';
@@ -275,13 +275,7 @@ describeOnSqlite('The offline verifier after an erasure', () => {
     await send(app, 'POST', `/api/v1/executions/${execution.id}/result`, {
       body: { outcome: 'executed', result: 'sent' },
     });
-    const subjects = [
-      { type: 'entity', id },
-      { type: 'execution', id: execution.id },
-    ];
-    const begun = await send(app, 'POST', '/api/v1/erasures', { body: { subjects, reason: 'asked' } });
-    const path = `/api/v1/erasures/${begun.body.id}`;
-    while ((await send(app, 'GET', path)).body.completedAt === null) await sleep(20);
+    await erase(app, { type: 'entity', id }, { type: 'execution', id: execution.id });
     const { location } = app.application.get(Database);
     const database = await runVerifier([location, '--json']);
     const exported = (await send(app, 'GET', '/api/v1/provenance/export')).text;

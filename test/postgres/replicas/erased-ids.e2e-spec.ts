@@ -6,7 +6,7 @@ import { ErasedIds } from '../../../src/evidence/erasures/erased-ids';
 import { LedgerService } from '../../../src/ledger/ledger.service';
 import { createTestApp, type TestApp } from '../../support/application/create-test-app';
 import { createEntity } from '../../support/application/factories';
-import { send } from '../../support/application/send';
+import { erase } from '../../support/application/erase';
 import { temporaryDatabase } from '../../support/database/temporary-database';
 
 describe('Replicas with folders of their own', () => {
@@ -22,11 +22,7 @@ describe('Replicas with folders of their own', () => {
     // The replica looks for erasures again only after this erasure has ended.
     const healthy = jest.spyOn(there.application.get(LedgerService), 'isHealthy', 'get').mockReturnValue(false);
     const { id } = await createEntity(here);
-    const body = { subjects: [{ type: 'entity', id }], reason: 'Request 7' };
-    const { id: erasure } = (await send(here, 'POST', '/api/v1/erasures', { body })).body;
-    const isOver = async (): Promise<boolean> =>
-      (await send(here, 'GET', `/api/v1/erasures/${erasure}`)).body.completedAt !== null;
-    while (!(await isOver())) await sleep(50);
+    await erase(here, { type: 'entity', id });
     healthy.mockRestore();
     const isKept = (): boolean => existsSync(path) && readFileSync(path, 'utf8').includes(`entity ${id}\n`);
     for (let looks = 0; looks < 100 && !isKept(); looks += 1) await sleep(50);
