@@ -28,8 +28,12 @@ const common = {
   setupFilesAfterEnv: ['<rootDir>/test/support/jest/patience.ts', '<rootDir>/test/support/jest/no-leaks.ts'],
 };
 
-/** Folders whose tests need more than Node.js, each a project of its own. */
-const ELSEWHERE = ['postgres', 'clients', 'console', 'faults'].map(inTests);
+/** Rooms about what others can verify later, and what was altered or erased. */
+const EVIDENCE = ['evidence', 'tampering', 'erasures'];
+/** Rooms about the service as it runs: its start and end, its database, its limits, its package, what it sends. */
+const OPERATIONS = ['process', 'database', 'hostile', 'http/limits', 'package', 'webhooks', 'mail'];
+/** Folders whose tests are in other projects: they take long, or need more than Node.js. */
+const ELSEWHERE = [...EVIDENCE, ...OPERATIONS, 'postgres', 'clients', 'console', 'faults'].map(inTests);
 
 /**
  * `room-spec.ts` runs all test files of its folder in one process: to load the service takes longer than most of them.
@@ -37,7 +41,7 @@ const ELSEWHERE = ['postgres', 'clients', 'console', 'faults'].map(inTests);
  */
 const WITH_ROOMS = ['**/*.e2e-spec.ts', '**/room-spec.ts'];
 
-/** Every unit test, every feature through HTTP, the package and the documents: needs nothing but Node.js. */
+/** Every unit test, every feature through HTTP, and the documents: needs nothing but Node.js, and runs first. */
 const sqlite = {
   ...common,
   displayName: 'sqlite',
@@ -95,9 +99,10 @@ const ON_POSTGRES = {
   secrets: ['questions', 'secrets', 'secret-key'],
   stops: ['stopped-handlers', 'stops'],
   verification: [
-    ...['audit', 'checkpoints', 'decision-files', 'derived-data-chunks', 'kept-checkpoint', 'provenance'],
-    ...['refused-callers', 'tampering', 'verification'],
+    ...['audit', 'checkpoints', 'decision-files', 'derived-data-chunks', 'provenance', 'refused-callers'],
+    'verification',
   ],
+  tampering: ['tampering'],
   webhooks: ['changed-endpoints', 'changed-filters', 'effects', 'interrupted-test', 'slack'],
 };
 
@@ -106,7 +111,7 @@ const ON_POSTGRES = {
  * takes longer than each.
  */
 const SMALL_ROOMS = {
-  asked: ['decisions', 'events', 'executions', 'process', 'secrets', 'stops'],
+  asked: ['decisions', 'events', 'executions', 'process', 'secrets', 'stops', 'tampering'],
   listed: ['directory', 'hostile', 'lists', 'mail', 'openapi', 'reports'],
 };
 
@@ -136,17 +141,22 @@ const postgres = {
   globals: { DATABASE_KIND: 'postgres', ON_POSTGRES, SMALL_ROOMS },
 };
 
+const evidence = onSqlite('evidence', EVIDENCE);
+const operations = onSqlite('operations', OPERATIONS);
 /** The clients, in their languages and frameworks, with the tours that the documents and `gov` give. */
-const clients = onSqlite('clients');
+const clients = onSqlite('clients', ['clients']);
 /** The console in a browser. */
-const console = onSqlite('console');
+const console = onSqlite('console', ['console']);
 
-/** @param {string} folder */
-function onSqlite(folder) {
+/**
+ * @param {string} displayName
+ * @param {readonly string[]} folders
+ */
+function onSqlite(displayName, folders) {
   return {
     ...sqlite,
-    displayName: folder,
-    testMatch: roomsIn(folder),
+    displayName,
+    testMatch: folders.flatMap(roomsIn),
     testPathIgnorePatterns: ['/node_modules/'],
   };
 }
@@ -165,7 +175,7 @@ process.env.TEST_RUN = String(process.pid);
 
 /** @type {import('jest').Config} */
 export default {
-  projects: [sqlite, postgres, faults, console, clients],
+  projects: [sqlite, evidence, operations, postgres, faults, console, clients],
   // Each application has sessions of the server, of which there are a hundred.
   // Much of what they do is to wait for other processes, so two processors have work for four.
   maxWorkers: 4,

@@ -13,7 +13,7 @@ const MEASURED = [
   [/^test\/(clients\/mcp|postgres\/replicas)\/room/, 1_200],
   [/^test\/(clients\/(gateway|gov)|console\/\w+)\/room/, 700],
   [
-    /^test\/(postgres\/sessions|verification|evidence|policies|http\/limits|webhooks|ledger)\/room|^test\/faults\/(start|disk|plan-memory)/,
+    /^test\/(postgres\/sessions|tampering|evidence|policies|verification|http\/limits|webhooks|ledger)\/room|^test\/faults\/(start|disk|plan-memory)/,
     150,
   ],
   [

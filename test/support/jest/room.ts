@@ -17,7 +17,10 @@ export function describeRoom(folder: string): void {
   const room = basename(folder);
   const chosen = ON_POSTGRES?.[room] ?? null;
   const names = readdirSync(folder).flatMap((file) => (file.endsWith(ENDING) ? [basename(file, ENDING)] : []));
-  for (const name of names.filter((candidate) => chosen === null || chosen.includes(candidate))) {
+  const missing = chosen?.filter((name) => !names.includes(name)) ?? [];
+  if (missing.length > 0)
+    throw new Error(`jest.config.mjs names files that ${room} does not have: ${missing.join(', ')}`);
+  for (const name of chosen ?? names) {
     describe(`${room}/${name}`, () => {
       // Mocks and secrets of a file do not concern the next one.
       afterAll(() => {

@@ -7,7 +7,7 @@ import { createTestApp, type TestApp } from '../support/application/create-test-
 import { itOnSqlite } from '../support/database/database-kind';
 import { createEntity } from '../support/application/factories';
 import { foreignConnection } from '../support/database/foreign-connection';
-import { openCheckpoint } from './log-checker';
+import { openCheckpoint } from '../verification/log-checker';
 import { faults, send } from '../support/application/send';
 
 /** Bytes of a cosignature with ML-DSA-44 (https://c2sp.org/tlog-cosignature): key id, time and signature. */

@@ -1,0 +1,3 @@
+import { describeRoom } from '../support/jest/room';
+
+describeRoom(__dirname);
