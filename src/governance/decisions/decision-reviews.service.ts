@@ -200,6 +200,8 @@ export class DecisionReviewsService {
       await expireDecision(transaction, proposed);
       return new Refusal(conflict('The decision expired before this review; that is final.'));
     }
+    // A command searches among decisions only before it changes one.
+    const source = await sourceOf(transaction, proposed);
     const decision = escalateDecision(transaction, proposed);
     const delegator = await delegatorFor(transaction, delegationId, approverId);
     if (delegator instanceof Refusal) return delegator;
@@ -209,7 +211,6 @@ export class DecisionReviewsService {
     const proposer = proposedBy === null ? undefined : await transaction.find(AGENT, proposedBy);
     const groups = decision.approvers === null ? null : groupsOf(place, decision.approvers);
     const isSigned = request.signature !== undefined;
-    const source = await sourceOf(transaction, decision);
     const parties = { approver, delegator, proposer, groups, isSigned, isTogether, source };
     const denial = this.denialOf(decision, verdict, parties);
     if (denial !== null) return recordDenial(transaction, decision, { verdict, approverId }, denial);
