@@ -145,6 +145,21 @@ export class Chain {
     }
     for (const fault of [...this.uses.end(), ...this.#pairs.end(), ...this.#versions.end()])
       this.findings.add('chain', `after entry ${this.sequence}`, fault);
+    this.#note();
+  }
+
+  /**
+   * Ends an export that was cut off. Entries that follow may have erased contents, and may be of the last commit: so
+   * what shows only after the last entry is no fault.
+   */
+  endCut() {
+    this.findings.note(
+      `What follows entry ${this.sequence} is missing, so what the last entries before it decided was not checked, nor what erased the contents that are not there.`,
+    );
+    this.#note();
+  }
+
+  #note() {
     this.#noteForeignWindows();
     this.#noteOtherDigests();
     for (const note of this.#decisions.notes) this.findings.note(note);

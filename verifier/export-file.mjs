@@ -36,6 +36,14 @@ export async function readExport(path, chain, stdin) {
 }
 
 /**
+ * Says that an export has no end: whatever it had after its last whole line is not known.
+ * @param {string} path
+ */
+export function endlessNote(path) {
+  return `${path} has no last line that says where it ends: it may have been cut off.`;
+}
+
+/**
  * @param {unknown} line
  * @returns {line is { end: unknown }}
  */

@@ -4,7 +4,7 @@ import { messageOf, readCommandLine, USAGE, UsageError } from './command-line.mj
 import { checkDatabase } from './database-check.mjs';
 import { verifyDecisionFile } from './decision-file.mjs';
 import { textOf } from './decision/result-text.mjs';
-import { readExport } from './export-file.mjs';
+import { endlessNote, readExport } from './export-file.mjs';
 import { Findings } from './findings.mjs';
 import { printableText } from './printable-text.mjs';
 
@@ -56,8 +56,7 @@ async function answerOnChain(order, { stdin, stdout }) {
   if (order.head !== null && (order.head.sequence !== chain.sequence || order.head.hash !== chain.hash)) {
     findings.add('head', '--head', `the chain ends at ${chain.sequence}, ${chain.hash}`);
   }
-  for (const path of endlessFiles)
-    findings.note(`${path} has no last line that says where it ends: it may have been cut off.`);
+  for (const path of endlessFiles) findings.note(endlessNote(path));
   noteErased(chain.erasures, findings);
   const complete = endlessFiles.length === 0;
   const valid = findings.count === 0 && (complete || order.mayBeUnended);
@@ -104,13 +103,16 @@ async function check({ files, isDatabase, checkpoints, head, mayBeUnended }, fin
   if (isDatabase) return { ...(await checkDatabase(file, findings, sizes)), endlessFiles: [] };
   const chain = new Chain(findings, sizes);
   const endlessFiles = [];
+  let isCut = false;
   for (const path of files) {
     const last = await readExport(path, chain, stdin);
+    isCut = last !== 'end' && !mayBeUnended;
     if (last !== 'end') endlessFiles.push(path);
     // Earlier versions wrote no end line, but their lines are complete.
     if (last === 'cut' && mayBeUnended) chain.addUnreadable('the last line has no line break: the file was cut');
   }
-  await chain.requireErasures();
+  if (isCut) chain.endCut();
+  else await chain.requireErasures();
   if (head === null && checkpoints.length === 0) {
     findings.note('Only the export says where the chain should end: neither --head nor --checkpoint was given.');
   }

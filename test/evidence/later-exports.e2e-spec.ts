@@ -55,4 +55,17 @@ describe('A decision file, against an export of what happened since', () => {
       for (const exported of [part, log, part + rest])
         expect((await verifyFile(file, publicKey, exported)).output).toMatch(RECOMPUTED);
   });
+
+  it.each([
+    ['its last line', (log: string) => log.slice(0, log.lastIndexOf('\n', log.length - 2) + 1)],
+    ['a part of its last line', (log: string) => log.slice(0, -9)],
+  ])('is undecided if the export lacks %s', async (_case, cut) => {
+    const { app, execute } = stage;
+    const file = await decisionFileOf(app, (await execute('send', 'z')) as { id: string });
+    const { publicKey, log } = await keyAndLog(app);
+    expect((await verifyFile(file, publicKey, log)).output).toMatch(RECOMPUTED);
+    const { exitCode, output } = await verifyFile(file, publicKey, cut(log));
+    expect({ exitCode, output }).toMatchObject({ exitCode: 3 });
+    expect(output).toMatch(/\nUNDECIDED: .* has no last line that says where it ends: it may have been cut off\.\n$/);
+  });
 });
