@@ -48,6 +48,7 @@ describe('The verifier, on files and logs that would make it work for ever', () 
       rejections: [true, true],
       outcomes: true,
       earlier: true,
+      rules: true,
       filled: false,
       amounts: [false, false, false, true, true],
       amount: '120.5',

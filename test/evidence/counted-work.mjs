@@ -9,6 +9,7 @@ import { areFilled } from '../../verifier/evaluation/matching.mjs';
 import { isUnmistakable, plainForm } from '../../verifier/evaluation/spelling.mjs';
 import { BindingRejections } from '../../verifier/decision/binding-rejections.mjs';
 import { LogFacts } from '../../verifier/decision/log-facts.mjs';
+import { LogRules } from '../../verifier/decision/log-rules.mjs';
 import { bodyOfHash } from '../../verifier/decision/made-requests.mjs';
 import { UnknownOutcomes } from '../../verifier/decision/unknown-outcomes.mjs';
 import { TakenUses } from '../../verifier/limit-uses.mjs';
@@ -228,6 +229,24 @@ function stairs(steps) {
 }
 
 const zeros = '0'.repeat(1_000_000);
+/** Counts the values that are written to find rules that are not in force, asked for so often. @param {number} times */
+function rulesWritten(times) {
+  const rules = new LogRules();
+  rules.note('pol_1', { id: 'pol_1', status: 'active' });
+  const ordinary = JSON.stringify;
+  let count = 0;
+  JSON.stringify = (/** @type {unknown} */ value) => {
+    count += 1;
+    return ordinary(value);
+  };
+  try {
+    for (let time = 0; time < times; time += 1) rules.get(`none ${time}`);
+  } finally {
+    JSON.stringify = ordinary;
+  }
+  return count;
+}
+
 process.stdout.write(
   JSON.stringify({
     bodies: bodiesTried(),
@@ -238,6 +257,7 @@ process.stdout.write(
     rejections: [rejectionsRead(100), rejectionsRead(1_000)].map((count) => count < 300),
     outcomes: outcomesRead(1_000) < 2 * outcomesRead(100),
     earlier: earlierRead(1_000) < 50,
+    rules: rulesWritten(100) === rulesWritten(1),
     filled: areFilled([{ approvals: 3e12 }], [[0], [0]]),
     amounts: [`1${zeros}1`, `1.${zeros}1`, '1e3', '12.5', '100'].map(isAmount),
     amount: textOf(unitsOf('120.5')),

@@ -21,8 +21,8 @@ export class LogRules {
   #inForce = new Map();
   /** The policies in force, in the order of their ids; nothing after a change of them. @type {Policy[] | undefined} */
   #policies;
-  /** Maps hashes to the rules of the policies in force. @type {Map<string, Rules>} */
-  #rules = new Map();
+  /** Hashes of the rules that the policies in force may be, in the order of the candidates, once they were needed. @type {string[]} */
+  #hashes = [];
   /** Maps decisions on changes to the rules that each names. @type {Map<string, { hash: string, rules: Rules }>} */
   #ofChanges = new Map();
   #newestEvaluation = 0;
@@ -35,7 +35,7 @@ export class LogRules {
     if (status === 'active') this.#inForce.set(id, { policy: /** @type {any} */ (content), hash: hashOf(content) });
     else this.#inForce.delete(id);
     this.#policies = undefined;
-    this.#rules.clear();
+    this.#hashes = [];
   }
 
   /** @returns {Policy[]} the policies in force, sorted as the service sorts them: the oldest identifiers come first */
@@ -59,15 +59,11 @@ export class LogRules {
    * @returns {Rules | undefined}
    */
   inForce(hash) {
-    const earlier = this.#rules.get(hash);
-    if (earlier !== undefined) return earlier;
     const policies = this.policies;
-    const pairs = policies.map(({ id }) => [id, this.#inForce.get(id)?.hash]);
-    const candidate = CANDIDATES.find((one) => hashOf({ ...one, policies: pairs }) === hash);
-    if (candidate === undefined) return undefined;
-    const rules = { ...candidate, policies };
-    this.#rules.set(hash, rules);
-    return rules;
+    const hashOfRules = (/** @type {typeof CANDIDATES[number]} */ one) =>
+      hashOf({ ...one, policies: policies.map(({ id }) => [id, this.#inForce.get(id)?.hash]) });
+    const candidate = CANDIDATES.find((one, index) => (this.#hashes[index] ??= hashOfRules(one)) === hash);
+    return candidate && { ...candidate, policies };
   }
 
   /**
