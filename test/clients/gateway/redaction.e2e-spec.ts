@@ -76,7 +76,7 @@ const FORMS: readonly (readonly [name: string, written: string])[] = [
 describe('Credentials in an answer', () => {
   let RedactorClass: typeof Redactor;
   let formsOf: (key: string) => string[];
-  let redactStream: (body: AsyncIterable<Buffer>, redactor: () => Redactor) => AsyncIterable<Buffer>;
+  let redactStream: (body: AsyncIterable<Buffer>, redactor: () => Redactor, agentId: string) => AsyncIterable<Buffer>;
   let redactor: Redactor;
 
   beforeAll(async () => {
@@ -99,7 +99,7 @@ describe('Credentials in an answer', () => {
 
   async function redactChunks(bytes: Buffer, borders: readonly number[], by = redactor): Promise<Buffer> {
     const parts: Buffer[] = [];
-    for await (const part of redactStream(chunksOf(bytes, borders), () => by)) parts.push(part);
+    for await (const part of redactStream(chunksOf(bytes, borders), () => by, 'agent')) parts.push(part);
     return Buffer.concat(parts);
   }
 
@@ -153,6 +153,50 @@ describe('Credentials in an answer', () => {
     const both = new RedactorClass(['12345678', '12345678-more']);
     const bytes = Buffer.from('a 12345678-more 12345678-mor');
     expect(both.redactAll(bytes).bytes.toString()).toBe('a [credential] [credential]-mor');
+  });
+
+  it('are replaced by the longest of many that begin alike', () => {
+    const texts = fc.array(fc.string({ unit: fc.constantFrom('a', 'b', 'c'), minLength: 2, maxLength: 6 }), {
+      minLength: 1,
+      maxLength: 12,
+    });
+    const answer = fc.string({ unit: fc.constantFrom('a', 'b', 'c', 'd'), maxLength: 60 });
+    fc.assert(
+      fc.property(texts, answer, (secrets, written) => {
+        const longestFirst = [...secrets].sort((one, other) => other.length - one.length);
+        const replaced = written.replaceAll(new RegExp(longestFirst.join('|'), 'g'), '[credential]');
+        expect(new RedactorClass(secrets).redactAll(Buffer.from(written)).bytes.toString()).toBe(replaced);
+      }),
+      { numRuns: RUNS },
+    );
+  });
+
+  it('are searched for in one part at a time, however many answers an agent reads', async () => {
+    const [answers, parts] = [20, 5];
+    let inThisTurn = 0;
+    let most = 0;
+    const counting = (): Redactor => {
+      inThisTurn += 1;
+      most = Math.max(most, inThisTurn);
+      return redactor;
+    };
+    const nextTurn = (): void => {
+      inThisTurn = 0;
+      turn = setImmediate(nextTurn);
+    };
+    let turn = setImmediate(nextTurn);
+    const chunks = (): AsyncGenerator<Buffer> =>
+      chunksOf(
+        Buffer.alloc(parts * 4_096, 'sk_'),
+        Array.from({ length: parts }, (_, index) => (index + 1) * 4_096),
+      );
+    const read = async (): Promise<void> => {
+      for await (const part of redactStream(chunks(), counting, 'agent')) expect(part.length).toBeGreaterThan(0);
+    };
+    await Promise.all(Array.from({ length: answers }, read));
+    clearImmediate(turn);
+    // The end of an answer, which was held back, is short.
+    expect(most).toBeLessThanOrEqual(2);
   });
 
   it('hold back only bytes that may be their beginning', () => {

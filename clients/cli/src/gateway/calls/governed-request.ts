@@ -121,6 +121,7 @@ async function run(toRun: ActionToRun): Promise<void> {
         method: exchange.request.method ?? '',
         urls: new ResponseUrls(upstream.config.url, target, request.gatewayBase),
         redactor,
+        agentId: caller.agentId,
         left: exchange.left,
       },
       reports: parts.reports,

@@ -226,7 +226,9 @@ export class McpHost {
   private connect({ caller: { agentId } }: IdentifiedCaller): Servers {
     const { name, url } = this.options.config;
     const placeFor = (): Promise<AnswerPlace | null> => this.answers.reserve(ANSWER_BOUNDS.maxBytes, agentId);
-    const target = { url, headers: {}, fetch: this.upstream.fetch, bounds: ANSWER_BOUNDS, placeFor, sendsOnce: true };
+    const fetch = (to: string | URL | Request, init?: RequestInit): Promise<Response> =>
+      this.upstream.fetch(agentId, to, init);
+    const target = { url, headers: {}, fetch, bounds: ANSWER_BOUNDS, placeFor, sendsOnce: true };
     return new Servers([new GovernedServer(this.mapping.server ?? name, target)]);
   }
 

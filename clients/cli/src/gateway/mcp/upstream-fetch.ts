@@ -37,9 +37,10 @@ export class UpstreamFetch {
 
   /**
    * As `fetch`, for URLs of the server's origin. A redirect is an error, as the server may have acted.
+   * @param agentId the agent that reads the answer
    * @throws NotSentError
    */
-  readonly fetch = async (target: string | URL | Request, init: RequestInit = {}): Promise<Response> => {
+  async fetch(agentId: string, target: string | URL | Request, init: RequestInit = {}): Promise<Response> {
     const { sent, redactor } = this.credentials.current();
     const { pathname, search } = new URL(target instanceof Request ? target.url : target);
     const headers = new Headers(init.headers);
@@ -58,28 +59,32 @@ export class UpstreamFetch {
     const result = await this.client.send(request, init.signal ?? new AbortController().signal);
     if (result.kind === 'response') {
       const fault = statusFault(result.status);
-      if (fault === null) return redactedResponse(result, redactor);
+      if (fault === null) return redactedResponse(result, redactor, agentId);
       result.body.destroy();
       throw new Error(fault);
     }
     init.signal?.throwIfAborted();
     if (result.reason === 'not_sent') throw new NotSentError(`it cannot be reached (${result.code})`);
     throw new Error(`no answer came (${result.code})`);
-  };
+  }
 
   async close(): Promise<void> {
     await this.client.close();
   }
 }
 
-function redactedResponse({ status, headers, body }: UpstreamResponse, redactor: CurrentRedactor): Response {
+function redactedResponse(
+  { status, headers, body }: UpstreamResponse,
+  redactor: CurrentRedactor,
+  agentId: string,
+): Response {
   const kept = headers.flatMap(([name, value]): [string, string][] => {
     if (!KEPT_HEADERS.has(name.toLowerCase())) return [];
     return [[name, redactor().redactAll(Buffer.from(value, 'latin1')).bytes.toString('latin1')]];
   });
   const isEmpty = STATUSES_WITHOUT_BODY.has(status);
   if (isEmpty) body.destroy();
-  const redacted = isEmpty ? null : ReadableStream.from(inSteps(redactStream(body, redactor)));
+  const redacted = isEmpty ? null : ReadableStream.from(inSteps(redactStream(body, redactor, agentId)));
   return new Response(redacted as BodyInit | null, { status, headers: kept });
 }
 

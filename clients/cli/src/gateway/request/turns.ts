@@ -20,13 +20,18 @@ export async function inTurns<Result>(
     left?.throwIfAborted();
     const step = steps.next();
     if (step.done === true) return step.value;
-    await new Promise<void>((resolve) => {
-      if (waiting.size === 0) setImmediate(runNext);
-      const ofAgent = waiting.get(agentId);
-      if (ofAgent === undefined) waiting.set(agentId, [resolve]);
-      else ofAgent.push(resolve);
-    });
+    await turnOf(agentId);
   }
+}
+
+/** Resolves at the next turn of an agent, for one step of its work. */
+export function turnOf(agentId: string): Promise<void> {
+  return new Promise((resolve) => {
+    if (waiting.size === 0) setImmediate(runNext);
+    const ofAgent = waiting.get(agentId);
+    if (ofAgent === undefined) waiting.set(agentId, [resolve]);
+    else ofAgent.push(resolve);
+  });
 }
 
 function runNext(): void {

@@ -2,8 +2,19 @@ import { characterSpellings, type Spelling } from './spellings.js';
 
 export const REDACTION = Buffer.from('[credential]');
 
-/** A text to find: for each of its characters, the ways to write it. */
-type Pattern = readonly (readonly Spelling[])[];
+/** Texts to find, in a tree: what several begin with is compared once, however many have it. */
+interface TextTree {
+  /** True if a text ends here. */
+  readonly isEnd: boolean;
+  readonly branches: readonly Branch[];
+}
+
+/** The characters of texts up to the next place where they differ, or one of them ends. */
+interface Branch {
+  /** For each character, the ways to write it. */
+  readonly characters: readonly (readonly Spelling[])[];
+  readonly next: TextTree;
+}
 
 /** A match may continue after the bytes that are there. */
 const PARTIAL = -1;
@@ -23,20 +34,22 @@ export interface RedactedPart {
 
 /** Replaces credentials in bytes. Where several begin at one place, the longest is replaced. */
 export class Redactor {
-  private readonly patterns: readonly Pattern[];
+  private readonly tree: TextTree;
   /** 1 for each pair of bytes with which a credential may begin: most places are passed over by this alone. */
   private readonly pairs = new Uint8Array(BYTE_VALUES * BYTE_VALUES);
   private readonly firstBytes = new Uint8Array(BYTE_VALUES);
 
   /** @param texts none of which is shorter than two characters. */
   constructor(texts: readonly string[]) {
-    this.patterns = texts.map((text) => Array.from(text, characterSpellings));
-    for (const pattern of this.patterns) this.addPairs(pattern);
+    const characters = texts.map((text) => Array.from(text));
+    this.tree = treeOf(characters, 0);
+    for (const [first = '', second = ''] of characters)
+      this.addPairs(characterSpellings(first), characterSpellings(second));
   }
 
   /** True if there is nothing to replace. */
   get isEmpty(): boolean {
-    return this.patterns.length === 0;
+    return this.tree.branches.length === 0;
   }
 
   /** Replaces what is in a whole text. */
@@ -82,17 +95,12 @@ export class Redactor {
   }
 
   private matchAt(bytes: Buffer, start: number, isEnd: boolean): number {
-    let longest = NO_MATCH;
-    for (const pattern of this.patterns) {
-      const length = matchPattern(pattern, bytes, start);
-      if (length.isCut && !isEnd) return PARTIAL;
-      longest = Math.max(longest, length.matched);
-    }
-    return longest;
+    const match: Match = { longestEnd: start, isCut: false };
+    follow(this.tree, { bytes, match }, start);
+    return match.isCut && !isEnd ? PARTIAL : match.longestEnd - start;
   }
 
-  private addPairs(pattern: Pattern): void {
-    const [first = [], second = []] = pattern;
+  private addPairs(first: readonly Spelling[], second: readonly Spelling[]): void {
     for (const { lower, upper } of first) {
       for (const start of [lower, upper]) {
         const byte = start[0] ?? 0;
@@ -104,30 +112,68 @@ export class Redactor {
   }
 }
 
-interface PatternMatch {
-  /** Length of the longest match; 0 if there is none. */
-  readonly matched: number;
-  /** True if more bytes could make a match, or a longer one. */
-  readonly isCut: boolean;
+/** @param depth number of characters that all of the texts begin with, and that precede the tree */
+function treeOf(texts: readonly (readonly string[])[], depth: number): TextTree {
+  const groups = new Map<string, (readonly string[])[]>();
+  for (const text of texts) {
+    const { [depth]: character } = text;
+    if (character === undefined) continue;
+    const group = groups.get(character);
+    if (group === undefined) groups.set(character, [text]);
+    else group.push(text);
+  }
+  return {
+    isEnd: texts.some(({ length }) => length === depth),
+    branches: [...groups.values()].map((group) => branchOf(group, depth)),
+  };
 }
 
+/** @param texts that have their character at `depth` in common */
+function branchOf(texts: readonly (readonly string[])[], depth: number): Branch {
+  const [first = []] = texts;
+  let end = depth + 1;
+  while (end < first.length && texts.every(({ [end]: character }) => character === first[end])) end += 1;
+  return { characters: first.slice(depth, end).map(characterSpellings), next: treeOf(texts, end) };
+}
+
+/** The texts that begin at one place, as far as they matter. */
+interface Match {
+  /** The end of the longest text. */
+  longestEnd: number;
+  /** True if more bytes could make a match, or a longer one. */
+  isCut: boolean;
+}
+
+interface Search {
+  readonly bytes: Buffer;
+  readonly match: Match;
+}
+
+function follow(tree: TextTree, search: Search, at: number): void {
+  const { match } = search;
+  if (tree.isEnd) match.longestEnd = Math.max(match.longestEnd, at);
+  for (const { characters, next } of tree.branches)
+    for (const end of endsOf(characters, search, at)) follow(next, search, end);
+}
+
+const NO_ENDS: readonly number[] = [];
+
 /** Follows all spellings at once: a `%` may stand for itself or begin a code. */
-function matchPattern(pattern: Pattern, bytes: Buffer, start: number): PatternMatch {
-  let ends: readonly number[] = [start];
-  let isCut = false;
-  for (const spellings of pattern) {
-    const nextEnds = new Set<number>();
+function endsOf(characters: Branch['characters'], { bytes, match }: Search, at: number): readonly number[] {
+  let ends: readonly number[] = [at];
+  for (const spellings of characters) {
+    let nextEnds = NO_ENDS;
     for (const end of ends) {
       for (const spelling of spellings) {
         const length = matchSpelling(spelling, bytes, end);
-        if (length === PARTIAL) isCut = true;
-        else if (length !== NO_MATCH) nextEnds.add(end + length);
+        if (length === PARTIAL) match.isCut = true;
+        else if (length !== NO_MATCH && !nextEnds.includes(end + length)) nextEnds = [...nextEnds, end + length];
       }
     }
-    if (nextEnds.size === 0) return { matched: 0, isCut };
-    ends = [...nextEnds];
+    if (nextEnds.length === 0) return NO_ENDS;
+    ends = nextEnds;
   }
-  return { matched: Math.max(...ends) - start, isCut };
+  return ends;
 }
 
 function matchSpelling({ lower, upper }: Spelling, bytes: Buffer, start: number): number {

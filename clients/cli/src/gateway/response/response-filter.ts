@@ -8,7 +8,7 @@ import {
   type ResponseRefusal,
   withoutBodyHeaders,
 } from './header-rules.js';
-import { redactStream } from './redaction-stream.js';
+import { redactStream, searchTurn } from './redaction-stream.js';
 import type { CurrentRedactor, Redactor } from './redactor.js';
 import type { ResponseUrls } from './response-urls.js';
 
@@ -27,6 +27,8 @@ export interface ResponseContext {
   readonly method: string;
   readonly urls: ResponseUrls;
   readonly redactor: CurrentRedactor;
+  /** The agent that reads the answer. */
+  readonly agentId: string;
   /** Fires when the client has left: then an answer that is read whole ends, too. */
   readonly left: AbortSignal;
 }
@@ -48,7 +50,7 @@ export async function filterResponse(
   context: ResponseContext,
 ): Promise<FilteredResponse | ResponseRefusal> {
   const { status, body } = response;
-  const { method, urls, redactor } = context;
+  const { method, urls, redactor, agentId } = context;
   const refusal = findRefusal({ method, status, headers: response.headers }, urls);
   if (refusal !== null) {
     body.destroy();
@@ -67,12 +69,13 @@ export async function filterResponse(
   const length = announcedLength(response.headers);
   if (redactor().isEmpty) {
     // The next file may give the upstream credentials while a stream goes on.
-    return passOn(length === null ? redactStream(body, redactor) : body, headers);
+    return passOn(length === null ? redactStream(body, redactor, agentId) : body, headers);
   }
   if ((length ?? Infinity) > MAX_WHOLE_BODY_BYTES) {
-    return passOn(redactStream(body, redactor), withoutBodyHeaders(headers));
+    return passOn(redactStream(body, redactor, agentId), withoutBodyHeaders(headers));
   }
   const { bytes, fault } = await readWhole(body, context.left);
+  await searchTurn(bytes, agentId);
   // The end of what broke off may be the beginning of a credential.
   const whole = redactor().redact(bytes, fault === null);
   const isChanged = isRedacted || whole.isRedacted;
