@@ -58,6 +58,11 @@ export function printLine(text: string): void {
   process.stdout.write(`${terminalText(text, process.stdout.isTTY)}\n`);
 }
 
+/** Makes the output a log: lines that nobody takes, or for which the disk has no room, are dropped, and the work goes on. */
+export function outliveOutput(): void {
+  process.stdout.removeAllListeners('error').on('error', () => undefined);
+}
+
 /** Prints a line that is not part of the result to stderr. */
 export function printError(text: string): void {
   printPrompt(`${text}\n`);

@@ -1,6 +1,6 @@
 import { profileName, serviceUrl, settings, SettingsError, shownMessage } from '../../settings.js';
 import type { DigestOptions } from '../../large-values.js';
-import { printError } from '../../output.js';
+import { outliveOutput, printError } from '../../output.js';
 import { FolderHeldError } from '../calls/journal-folder.js';
 import type { GatewayConfig } from '../file/gateway-config.js';
 import { GatewayFileError, readGatewayFile } from '../file/gateway-file.js';
@@ -21,6 +21,7 @@ const END_SIGNALS: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGINT'];
 export async function serveGateway(path: string, { digestAbove }: DigestOptions): Promise<void> {
   const key = profileName() === undefined ? (process.env['GOVERNANCE_API_KEY'] ?? '') : settings().key;
   if (key === '') throw new SettingsError('GOVERNANCE_API_KEY is required: a key with the scope report.');
+  outliveOutput();
   const readConfig = (): GatewayConfig => readGatewayFile(path, serviceUrl()).config;
   // The signals are awaited before the gateway listens, because whoever sees that it listens may end it at once.
   const ending = new Promise<void>((resolve) => {
