@@ -42,13 +42,26 @@ export function serializeError(error: unknown): unknown {
   };
 }
 
+/** Bytes of lines that wait for the disk. Further ones are dropped. */
+const MAX_WAITING_BYTES = 4 * 2 ** 20;
+
 /**
  * Standard output: JSON for machines, readable lines on a terminal. For speed, JSON is written 4 KiB at a time, or
- * every 100 ms, without waiting for the disk. The rest is written when the process ends.
+ * every 100 ms, without waiting for the disk. The rest is written when the process ends, unless the disk is full.
  */
 export function standardOutput(): DestinationStream {
   const { fd, isTTY } = process.stdout;
-  return isTTY ? readableLines(fd) : destination({ dest: fd, minLength: 4096, periodicFlush: 100 });
+  if (isTTY) return readableLines(fd);
+  const lines = destination({ dest: fd, minLength: 4096, periodicFlush: 100, maxLength: MAX_WAITING_BYTES });
+  let isFailing = false;
+  lines.on('error', () => (isFailing = true));
+  lines.on('write', () => (isFailing = false));
+  const flushSync = lines.flushSync.bind(lines);
+  // It would wait for a full disk without end, also when the process is to end.
+  lines.flushSync = () => {
+    if (!isFailing) flushSync();
+  };
+  return lines;
 }
 
 /**

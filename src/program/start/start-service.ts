@@ -20,6 +20,8 @@ const log = new Logger('Main');
  */
 export async function startService(options: AppOptions = {}): Promise<void> {
   process.on('uncaughtException', endAtOnce);
+  // The banner and the log are not worth the service: their disk may be full, and their reader may end.
+  process.stdout.on('error', () => undefined);
   const starting = createApp(options);
   const stopping = stopOnSignals(starting);
   try {
