@@ -1,4 +1,5 @@
 import { X509Certificate } from 'node:crypto';
+import { Readable } from 'node:stream';
 import { createSecureContext, rootCertificates, type SecureContext } from 'node:tls';
 import { buildConnector, type Client, Pool } from 'undici';
 import { Connection } from '../../connection.js';
@@ -20,6 +21,8 @@ const MAX_CONNECTIONS = 1_000;
 /** An answer of HTTP that sends nothing for so long is cut. */
 const MAX_SILENCE_MS = 300_000;
 const MAX_HEAD_BYTES = 65_536;
+/** Bytes of a body that are given to a connection at a time: TLS holds them a second time until they have been read. */
+const PART_BYTES = 65_536;
 
 const READ_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
 
@@ -88,8 +91,13 @@ export class UpstreamClient {
       const pool = READ_METHODS.has(method) ? this.reads : this.writes;
       const path = this.basePath + withQuery(request.target, request.credentialQuery);
       const headers = request.headers.flat();
-      const [content, reset] = [body.length === 0 ? null : body, request.endsConnection];
-      pool.dispatch({ method, path, headers, body: content, reset }, exchange);
+      const reset = request.endsConnection;
+      if (body.length <= PART_BYTES) {
+        pool.dispatch({ method, path, headers, body: body.length === 0 ? null : body, reset }, exchange);
+        return;
+      }
+      headers.push('content-length', String(body.length));
+      pool.dispatch({ method, path, headers, body: Readable.from(partsOf(body)), reset }, exchange);
     });
   }
 
@@ -97,6 +105,10 @@ export class UpstreamClient {
   async close(): Promise<void> {
     await Promise.all([this.reads.destroy(), this.writes.destroy()]);
   }
+}
+
+function* partsOf(body: Buffer): Generator<Buffer> {
+  for (let start = 0; start < body.length; start += PART_BYTES) yield body.subarray(start, start + PART_BYTES);
 }
 
 /** Path of an upstream's URL without a final `/`: that of a target follows it. */
