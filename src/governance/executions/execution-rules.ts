@@ -1,6 +1,6 @@
+import { createHash, type Hash } from 'node:crypto';
 import { requireActsAs } from '../agents/find-agent';
 import { conflict, type DomainError, requireFound, requirePresent } from '../../core/errors/domain-error';
-import { sha256 } from '../../ledger/chain/hash-chain';
 import { canonicalJson } from '../../ledger/chain/canonical-json';
 import { addDuration } from '../../core/values/duration';
 import {
@@ -10,6 +10,7 @@ import {
   type InsteadApproved,
   outcomeNote,
 } from './execution.entity';
+import type { JsonObject } from '../../core/json/json-value';
 import type { DueRecords } from '../../ledger/due-settlement';
 import type { LedgerTransaction } from '../../ledger/commands/ledger-transaction';
 
@@ -24,9 +25,38 @@ type FinalOutcome = Exclude<ExecutionOutcome, 'authorized' | 'running' | 'pendin
 
 /** Returns the hex SHA-256 of the RFC 8785 form of the requested action. */
 export function actionHash(approvedAction: ApprovedAction): string {
-  const { agentId, action, resourceType, resourceId, parameters, onBehalfOf } = approvedAction;
-  const principal = onBehalfOf === null ? {} : { onBehalfOf: { ...onBehalfOf } };
-  return sha256(canonicalJson({ agentId, action, resourceType, resourceId, parameters, ...principal }));
+  return actionHasher(approvedAction)(approvedAction);
+}
+
+/**
+ * Returns the function that hashes an action on several resources for several principals. The parameters, which may be
+ * long, are written once, when something is hashed, and hashed once for each principal.
+ */
+export function actionHasher(
+  action: Omit<ApprovedAction, 'resourceId' | 'onBehalfOf'>,
+): (part: Pick<ApprovedAction, 'resourceId' | 'onBehalfOf'>) => string {
+  const { agentId, action: name, resourceType, parameters } = action;
+  let parametersText: string | undefined;
+  const begun = new Map<string, Hash>();
+  return ({ resourceId, onBehalfOf }) => {
+    const first = membersOf({ agentId, action: name, ...(onBehalfOf !== null && { onBehalfOf: { ...onBehalfOf } }) });
+    // RFC 8785 sorts the members, and all of these precede the resource.
+    const hash =
+      begun.get(first) ??
+      createHash('sha256')
+        .update(`{${first},`)
+        .update((parametersText ??= membersOf({ parameters })));
+    begun.set(first, hash);
+    return hash
+      .copy()
+      .update(`,${membersOf({ resourceId, resourceType })}}`)
+      .digest('hex');
+  };
+}
+
+/** Returns the RFC 8785 text of the members of an object, without its braces. */
+function membersOf(members: JsonObject): string {
+  return canonicalJson(members).slice(1, -1);
 }
 
 /**

@@ -10,7 +10,7 @@ import { requirePresent } from '../../../core/errors/domain-error';
 import type { Agent } from '../../agents/agent.entity';
 import type { ApprovalRequirement } from '../../policies/approval/approval-requirement';
 import { type CountedAgent, EXECUTION, type Execution } from '../../executions/execution.entity';
-import { actionHash } from '../../executions/execution-rules';
+import { actionHasher } from '../../executions/execution-rules';
 import { decodedPath } from '../../policies/patterns/resources';
 import { DECISION } from '../decision.entity';
 import { rejectionEnd } from '../decision-rules';
@@ -77,11 +77,12 @@ export class GrantFinder {
     for (const { grant } of coveringGrants(all, request, hash, now))
       candidates.push(await withReviews(transaction, grant));
     let rejected: Promise<readonly RejectedExecution[]> | undefined;
+    const hashOf = actionHasher(request);
     return this.firstCovering(candidates, requirement, now, async (grant) => {
       // Rejections of exactly this action were considered before grants.
       if (!isWider(grant)) return false;
       rejected ??= transaction.findNewest(EXECUTION, OF_REJECTED, rejectedLike(request), MAX_REJECTED_GRANTS);
-      return this.isRejected(await rejected, request, grant, now, transaction);
+      return this.isRejected(await rejected, { request, hashOf }, grant, now, transaction);
     });
   }
 
@@ -122,11 +123,12 @@ export class GrantFinder {
       const { request, requirement } = item;
       const hash = hashes.get(request.parameters) ?? parametersHashOf(request.parameters);
       hashes.set(request.parameters, hash);
+      const hashOf = actionHasher(request);
       const isRejected = async (grant: Grant): Promise<boolean> => {
         const key = JSON.stringify(rejectedLike(request));
         const rejected = rejections.get(key) ?? (await this.loadRejections(request));
         rejections.set(key, rejected);
-        return this.isRejected(rejected, request, grant, now);
+        return this.isRejected(rejected, { request, hashOf }, grant, now);
       };
       results.push(await this.firstCovering(coveringGrants(grants, request, hash, now), requirement, now, isRejected));
     }
@@ -172,21 +174,17 @@ export class GrantFinder {
    */
   private async isRejected(
     rejected: readonly RejectedExecution[],
-    request: CoverageRequest,
+    { request, hashOf }: ComparedRequest,
     grant: Grant,
     now: string,
     records: Records = this.reader,
   ): Promise<boolean> {
     const comparable = isWider(grant) ? decodedPath : (resourceId: string): string => resourceId;
     const requestedPath = comparable(request.resourceId);
-    /** Hashes by spelling and roles, the only differences between rejections of the same action. */
-    const hashes = new Map<string, string>();
     for (const { resourceId, onBehalfOf, actionHash: rejectedHash, decisionId } of rejected) {
       if (decisionId === null || rejectedHash === null || comparable(resourceId) !== requestedPath) continue;
-      const key = JSON.stringify([resourceId, onBehalfOf]);
-      const hash = hashes.get(key) ?? actionHash({ ...request, resourceId, onBehalfOf });
-      hashes.set(key, hash);
-      if (hash !== rejectedHash) continue;
+      // Spelling and roles are the only differences between rejections of the same action.
+      if (hashOf({ resourceId, onBehalfOf }) !== rejectedHash) continue;
       const decision = await records.find(DECISION, decisionId);
       if (decision !== undefined && rejectionEnd(decision) > now) return true;
     }
@@ -210,6 +208,12 @@ export class GrantFinder {
     }
     return null;
   }
+}
+
+/** A request that is compared with rejections, each with its own spelling and roles, for several grants. */
+interface ComparedRequest {
+  readonly request: CoverageRequest;
+  readonly hashOf: ReturnType<typeof actionHasher>;
 }
 
 function rejectedLike({ agentId, action, resourceType, onBehalfOf: principal }: CoverageRequest) {
