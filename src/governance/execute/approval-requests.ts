@@ -15,6 +15,11 @@ import type { CoveringGrant } from '../decisions/grants/grant-finder';
 /** Most executions of one action that are examined, the newest first. */
 const MAX_EXECUTIONS = 100;
 const TITLE_LENGTH = 500;
+/**
+ * Most characters of the parameters of all executions that one commit cancels: each entry contains those of its
+ * execution.
+ */
+export const MAX_CANCELLED_CHARACTERS = 4 * 1024 * 1024;
 
 const OF_REQUESTS = ['outcome', 'decisionId', 'approvedUntil'] as const;
 
@@ -44,7 +49,8 @@ export type ApprovalRequestResult =
  * Requests the approval of an action. A repeated request of the same run gets the current result. A rejection is
  * binding in every run until its decision would have expired, at most for a day. A grant precedes a request that still
  * waits.
- * @throws CONFLICT if the agent has too many requests pending, with nothing written
+ * @throws CONFLICT if the agent has too many requests pending, or too large ones for the same action, with nothing
+ *   written
  */
 export async function requestApproval(
   transaction: ServiceTransaction,
@@ -59,6 +65,7 @@ export async function requestApproval(
   const approved = await requestsFor(transaction, { actionHash, run, outcome: 'approved' });
   const rejected = await requestsFor(transaction, { actionHash, outcome: 'rejected' });
   const pendingOfAgent = await pendingRequests(transaction, newExecution.agentId, maxPending);
+  const hasRoom = await canBeCancelledTogether(transaction, newExecution);
   const serving = await grant();
   const requestsOfAllRuns = serving === null ? [] : await allRequestsFor(transaction, newExecution);
   const own = new Map([...pending, ...approved].map((request) => [request.id, request]));
@@ -82,6 +89,11 @@ export async function requestApproval(
     throw conflict(
       `The agent has ${pendingOfAgent} requests that wait for approval, and the maximum is ${maxPending} (MAX_PENDING_APPROVALS). ` +
         'Have some of them decided, or cancel some.',
+    );
+  if (!hasRoom)
+    throw conflict(
+      'The same action waits or is approved in other runs, and its parameters are too large to be asked for in another one: at most ' +
+        `${MAX_CANCELLED_CHARACTERS} characters together. Have some of these requests decided, or cancel some.`,
     );
   return { execution: insertRequest(transaction, newExecution, terms), isNew: true };
 }
@@ -183,6 +195,21 @@ async function pendingRequests(transaction: ServiceTransaction, agentId: string,
   if (notSettled < maximum) return notSettled;
   const greater = { executionId: '', expiresAt: transaction.now };
   return transaction.count(DECISION, { proposedBy: agentId, status: 'proposed' }, greater);
+}
+
+/**
+ * True if one commit can cancel the requests for this action in all runs, and one more: whatever authorises the action
+ * cancels them. They have the same parameters. Requests that are over count until they are settled.
+ */
+async function canBeCancelledTogether(
+  transaction: ServiceTransaction,
+  { actionHash, parameters }: Pick<NewExecution, 'actionHash' | 'parameters'>,
+): Promise<boolean> {
+  const { length } = JSON.stringify(parameters);
+  if (length * 2 * MAX_EXECUTIONS <= MAX_CANCELLED_CHARACTERS) return true;
+  const waiting = await transaction.count(EXECUTION, { actionHash, outcome: 'pending_approval' });
+  const open = waiting + (await transaction.count(EXECUTION, { actionHash, outcome: 'approved' }));
+  return open === 0 || length * (open + 1) <= MAX_CANCELLED_CHARACTERS;
 }
 
 /** Proposes the decision and records the waiting execution, in one commit. */

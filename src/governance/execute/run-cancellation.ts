@@ -5,14 +5,10 @@ import { requirePresent } from '../../core/errors/domain-error';
 import { cancelApproved, expireApproval, isApprovalOver } from '../executions/execution-rules';
 import { EXECUTION, type Execution } from '../executions/execution.entity';
 import type { ServiceTransaction } from '../../ledger/commands/ledger-transaction';
+import { MAX_CANCELLED_CHARACTERS } from './approval-requests';
 
 /** Most executions that one request cancels. */
 const MAX_CANCELLED = 1_000;
-/**
- * Most characters of the parameters of all executions that one request cancels: each entry contains those of its
- * execution.
- */
-const MAX_CHARACTERS = 4 * 1024 * 1024;
 /** Executions read per statement; their parameters may be large. */
 const CHUNK = 5;
 
@@ -62,7 +58,7 @@ async function openIds(
 async function boundedExecutions(transaction: ServiceTransaction, ids: readonly string[]): Promise<Execution[]> {
   const executions: Execution[] = [];
   let characters = 0;
-  for (let start = 0; start < ids.length && characters < MAX_CHARACTERS; start += CHUNK) {
+  for (let start = 0; start < ids.length && characters < MAX_CANCELLED_CHARACTERS; start += CHUNK) {
     const keys = ids.slice(start, start + CHUNK).map((id) => [id]);
     const chunk = await transaction.findAmong(EXECUTION, ['id'], keys);
     executions.push(...chunk);
