@@ -46,6 +46,7 @@ export class ChildProcessTransport implements Transport {
   private child: Child | null = null;
   private closing: Promise<void> | null = null;
   private unreadAnswers = 0;
+  private isEndReported = false;
 
   constructor(
     private readonly command: readonly string[],
@@ -64,11 +65,13 @@ export class ChildProcessTransport implements Transport {
       stdio: ['pipe', 'pipe', 'inherit'],
       windowsHide: true,
     });
-    this.child = child;
+    // A process of another user, as with sudo, refuses each signal: without a listener, that would end this program.
+    child.on('error', (error) => this.onerror?.(error));
     child.stdout.on('data', (chunk: Buffer) => this.receive(chunk));
     for (const pipe of [child.stdin, child.stdout]) pipe.on('error', (error) => this.fail(error));
     child.once('exit', () => endOutput(child));
-    child.once('close', () => this.onclose?.());
+    this.child = child;
+    child.once('close', () => this.reportEnd());
     return new Promise((resolve, reject) => {
       child.once('spawn', resolve);
       child.once('error', reject);
@@ -95,8 +98,21 @@ export class ChildProcessTransport implements Transport {
   }
 
   close(): Promise<void> {
-    this.closing ??= this.child === null ? Promise.resolve() : waitForExit(this.child);
+    this.closing ??= this.child === null ? Promise.resolve() : this.end(this.child);
     return this.closing;
+  }
+
+  private async end(child: Child): Promise<void> {
+    if (await hasEnded(child)) return;
+    // It may go on without its pipes, but keeps neither its calls nor this program waiting.
+    for (const pipe of [child.stdin, child.stdout]) pipe.destroy();
+    child.unref();
+    this.reportEnd();
+  }
+
+  private reportEnd(): void {
+    if (!this.isEndReported) this.onclose?.();
+    this.isEndReported = true;
   }
 
   private receive(chunk: Buffer): void {
@@ -129,15 +145,18 @@ function write({ stdin }: Child, message: JSONRPCMessage): Promise<void> {
   });
 }
 
-/** Ends a process: by the end of its input, then by SIGTERM, then by SIGKILL. */
-async function waitForExit(child: Child): Promise<void> {
-  if (hasExited(child)) return;
+/** Ends a process: by the end of its input, then by SIGTERM, then by SIGKILL. @returns false if it goes on */
+async function hasEnded(child: Child): Promise<boolean> {
+  if (hasExited(child)) return true;
   const exit = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  const waitForExit = (): Promise<void> => Promise.race([exit, sleep(MAX_END_MS, undefined, { ref: false })]);
   child.stdin.end();
   for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
-    await Promise.race([exit, sleep(MAX_END_MS, undefined, { ref: false })]);
+    await waitForExit();
     if (!hasExited(child)) child.kill(signal);
   }
+  await waitForExit();
+  return hasExited(child);
 }
 
 function hasExited({ exitCode, signalCode }: Child): boolean {
