@@ -7,6 +7,7 @@ import { describeOnSqlite } from '../../support/database/database-kind';
 import { createAgent, createPolicy, issueKey } from '../../support/application/factories';
 import { send } from '../../support/application/send';
 import { buildCommandLine } from '../command-line';
+import { openDoor } from '../gateway/service-door';
 import { CLI, connectThroughProxy, type ProxyOptions, TOOL_SERVER } from './mcp-clients';
 import { RawConnection } from './raw-connection';
 
@@ -106,6 +107,21 @@ describeOnSqlite('The tools that gov mcp lists', () => {
       expect(await cost()).toBe(7);
     } finally {
       await close();
+    }
+  });
+
+  it('are not asked about for ever while policies change with each answer', async () => {
+    const door = await openDoor(app.url);
+    door.answerTurnOf = async (path) => {
+      if (path.endsWith('/evaluate')) await createPolicy(app, { ...SHOP, actions: ['unrelated'] });
+    };
+    const many = [...MANY, ...Array.from({ length: 1_000 }, (_, at) => `other-${at}`)];
+    const own = { ...environment, GOVERNANCE_URL: door.url };
+    try {
+      const tools = await listed(many, { environment: own });
+      expect(MANY).toEqual(expect.arrayContaining(tools));
+    } finally {
+      await door.close();
     }
   });
 

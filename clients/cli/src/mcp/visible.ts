@@ -25,6 +25,8 @@ type Question = Omit<ToolRequest, 'parameters'>;
 
 /** Maximum number of checks in one request; fewer if the service refuses a list as too large. */
 const MAX_CHECKS = 1_000;
+/** Maximum number of requests for one list: policies that change with every answer would need more for ever. */
+const MAX_REQUESTS = 100;
 /** Maximum age of results in milliseconds: the agent may have changed, which no set of policies shows. */
 const MAX_AGE_MS = 60_000;
 /** Milliseconds between two checks for changed policies, while a session has listed something. */
@@ -83,7 +85,7 @@ export class Visible {
     if (performance.now() - this.startTime > MAX_AGE_MS) this.reasons.clear();
     if (this.reasons.size === 0) this.startTime = performance.now();
     const { left } = this.options;
-    let maxRequests = left.half();
+    let maxRequests = Math.min(left.half(), MAX_REQUESTS);
     if (maxRequests < 1) return;
     const unknown = (): Question[] => questions.filter((question) => !this.reasons.has(keyOf(question)));
     // Repeating one check shows whether the policies are still the same.
@@ -145,7 +147,7 @@ export class Visible {
       ...(hidden.length > 0 ? [hiddenText(kind, hidden)] : []),
       ...(uncheckedCount > 0
         ? [
-            `${counted(uncheckedCount, kind)} not listed yet: the check would take more than half of what the rate limit leaves. List again in a minute.`,
+            `${counted(uncheckedCount, kind)} not listed yet: the check would take ${MAX_REQUESTS} requests, or more than half of what the rate limit leaves. List again in a minute.`,
           ]
         : []),
     ].join(' ');
