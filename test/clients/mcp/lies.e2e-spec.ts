@@ -133,6 +133,8 @@ describeOnSqlite('Servers that lie, behind gov mcp', () => {
       'db://h:/a',
       'db://h:00/a',
       'db://[0::1]/a',
+      'db://Host/a?x=1',
+      'db://Host/a;x',
     ];
     // No URL, and yet some readers find a host and a path in it.
     const unparsed = ['file://h:1/secret/a', 'FILE://h:1/secret/a', 'FILE://[/secret/a', 'HTTP://h:99999/b'];
