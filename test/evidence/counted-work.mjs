@@ -228,7 +228,6 @@ function stairs(steps) {
   return Array.from({ length: steps }, (_, step) => `a%${'25'.repeat(step)}20b`).join('');
 }
 
-const zeros = '0'.repeat(1_000_000);
 /** Counts the values that are written to find rules that are not in force, asked for so often. @param {number} times */
 function rulesWritten(times) {
   const rules = new LogRules();
@@ -247,6 +246,7 @@ function rulesWritten(times) {
   return count;
 }
 
+const zeros = '0'.repeat(1_000_000);
 process.stdout.write(
   JSON.stringify({
     bodies: bodiesTried(),

@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, existsSync, openSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort } from '../../bench/support/free-port';
 import { sendRequest } from '../../src/program/testing/send';
 import { temporaryDatabase } from '../support/database/temporary-database';
 import { ROOT } from '../support/documents/markdown';
@@ -40,11 +40,3 @@ describe('A service whose log is on a full disk', () => {
     await database.remove();
   });
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  const { port } = server.address() as AddressInfo;
-  await once(server.close(), 'close');
-  return port;
-}

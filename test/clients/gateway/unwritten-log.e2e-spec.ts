@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, existsSync, openSync, writeFileSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
+import { freePort } from '../../../bench/support/free-port';
 import { until } from '../../faults/support/watch';
 import { MAIN } from '../command-line';
 import {
@@ -69,11 +69,3 @@ describe('A gateway whose log cannot be written', () => {
     expect(await ended).toEqual([0, null]);
   });
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  const { port } = server.address() as AddressInfo;
-  await once(server.close(), 'close');
-  return port;
-}
