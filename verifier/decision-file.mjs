@@ -6,7 +6,7 @@ import { parseCheckpoint } from './checkpoint.mjs';
 import { checkDecisionFile } from './decision/check.mjs';
 import { requireSize, textIn } from './decision/read-file.mjs';
 import { isObject } from './entry-check.mjs';
-import { endlessNote, readExport } from './export-file.mjs';
+import { endlessNote, readExports } from './export-file.mjs';
 
 /**
  * Verifies and recomputes the decision file that a command line names.
@@ -43,13 +43,8 @@ export async function verifyDecisionFile({ files: [path = ''], keys, exports }, 
       end: chain.end.bind(chain),
       addUnreadable: chain.addUnreadable.bind(chain),
     };
-    let isCut = false;
-    for (const path of exports) {
-      isCut = (await readExport(path, reader, stdin)) !== 'end';
-      if (isCut) log.gaps.push({ sequence: 0, difference: endlessNote(path) });
-    }
-    if (isCut) chain.endCut();
-    else await chain.requireErasures();
+    const endlessFiles = await readExports(exports, chain, { reader, stdin, mayBeUnended: false });
+    for (const path of endlessFiles) log.gaps.push({ sequence: 0, difference: endlessNote(path) });
     log.addUndecided(chain.undecided);
     const checkpoint = parseCheckpoint(JSON.parse(text).checkpoint);
     await checkCheckpoints(chain, [{ name: 'the checkpoint of the file', checkpoint }], keys, findings);

@@ -3,16 +3,40 @@ import { StringDecoder } from 'node:string_decoder';
 import { isObject } from './entry-check.mjs';
 import { parseStrictly } from './strict-json.mjs';
 
+/** @typedef {Pick<import('./chain.mjs').Chain, 'add' | 'end' | 'addUnreadable'>} Reader */
+
+/**
+ * Feeds a chain with exports, one after another, and ends it.
+ * @param {readonly string[]} paths `-` for standard input
+ * @param {import('./chain.mjs').Chain} chain
+ * @param {{ reader?: Reader, stdin: AsyncIterable<Buffer>, mayBeUnended: boolean }} how `reader` takes the lines before
+ *   the chain; `mayBeUnended`: the last file may lack an end, as in those that earlier versions wrote
+ * @returns {Promise<string[]>} the paths without an end
+ */
+export async function readExports(paths, chain, { reader = chain, stdin, mayBeUnended }) {
+  const endless = [];
+  let isCut = false;
+  for (const path of paths) {
+    const last = await readExport(path, reader, stdin);
+    isCut = last !== 'end' && !mayBeUnended;
+    if (last !== 'end') endless.push(path);
+    if (last === 'cut' && mayBeUnended) chain.addUnreadable('the last line has no line break: the file was cut');
+  }
+  if (isCut) chain.endCut();
+  else await chain.requireErasures();
+  return endless;
+}
+
 /**
  * Feeds a chain with an export: a line of JSON for each entry, and one for its end. A file of several parts, made with
  * `after`, has an end for each.
  * @param {string} path `-` for standard input
- * @param {Pick<import('./chain.mjs').Chain, 'add' | 'end' | 'addUnreadable'>} chain
+ * @param {Reader} chain
  * @param {AsyncIterable<Buffer>} stdin
  * @returns {Promise<'end' | 'entry' | 'cut'>} what its last line is. A cut line is not read: a broken connection
  *   leaves a partial line, which says nothing about the data.
  */
-export async function readExport(path, chain, stdin) {
+async function readExport(path, chain, stdin) {
   /** @type {'end' | 'entry'} */
   let last = 'entry';
   for await (const { line, isWhole } of lines(path === '-' ? stdin : createReadStream(path))) {

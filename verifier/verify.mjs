@@ -4,7 +4,7 @@ import { messageOf, readCommandLine, USAGE, UsageError } from './command-line.mj
 import { checkDatabase } from './database-check.mjs';
 import { verifyDecisionFile } from './decision-file.mjs';
 import { textOf } from './decision/result-text.mjs';
-import { endlessNote, readExport } from './export-file.mjs';
+import { endlessNote, readExports } from './export-file.mjs';
 import { Findings } from './findings.mjs';
 import { printableText } from './printable-text.mjs';
 
@@ -102,17 +102,7 @@ async function check({ files, isDatabase, checkpoints, head, mayBeUnended }, fin
   const [file = ''] = files;
   if (isDatabase) return { ...(await checkDatabase(file, findings, sizes)), endlessFiles: [] };
   const chain = new Chain(findings, sizes);
-  const endlessFiles = [];
-  let isCut = false;
-  for (const path of files) {
-    const last = await readExport(path, chain, stdin);
-    isCut = last !== 'end' && !mayBeUnended;
-    if (last !== 'end') endlessFiles.push(path);
-    // Earlier versions wrote no end line, but their lines are complete.
-    if (last === 'cut' && mayBeUnended) chain.addUnreadable('the last line has no line break: the file was cut');
-  }
-  if (isCut) chain.endCut();
-  else await chain.requireErasures();
+  const endlessFiles = await readExports(files, chain, { stdin, mayBeUnended });
   if (head === null && checkpoints.length === 0) {
     findings.note('Only the export says where the chain should end: neither --head nor --checkpoint was given.');
   }
