@@ -71,6 +71,19 @@ describe('RETAIN_CONTENT', () => {
     expect(body).toMatchObject({ valid: true, invalidRecords: 0 });
   });
 
+  it('leaves nothing that a condition on what was done before finds, as docs/policies.md warns', async () => {
+    const { bot } = await company(app);
+    const looks = { earlier: 'refund', within: 'P7D', op: 'exists', value: true };
+    await createPolicy(app, { name: 'may', effect: 'allow', actions: ['refund', 'send'] });
+    await createPolicy(app, { name: 'stay', effect: 'deny', actions: ['send'], priority: 1, conditions: [looks] });
+    const statusOf = async (action: string): Promise<number> => (await ask(app, bot, { action })).status;
+    expect([await statusOf('refund'), await statusOf('send')]).toEqual([200, 403]);
+    await moveTime(2 * DAY);
+    expect(await statusOf('send')).toBe(403);
+    await app.application.get(RetainedContents).eraseOld();
+    expect(await statusOf('send')).toBe(200);
+  });
+
   it('takes nothing whose result was reported since it was found to be old enough', async () => {
     const { bot } = await company(app);
     await createPolicy(app, { effect: 'allow', actions: ['send'] });
