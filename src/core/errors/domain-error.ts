@@ -30,11 +30,11 @@ export interface ErrorExtras {
   readonly details?: readonly FieldFault[];
   readonly reason?: DenialReason;
   /** Reason for which a record is in conflict: the `reason` of a 409. */
-  readonly conflict?: 'managed_by_directory';
+  readonly conflict?: 'managed_by_directory' | 'already_authorized';
   readonly policy?: PolicyReference;
   /** The decision that a refusal is about. */
   readonly decisionId?: string;
-  /** The execution that was recorded as refused. */
+  /** The execution that was recorded as refused, or that was authorised before. */
   readonly executionId?: string;
   readonly rejection?: RejectionWords;
   /** SCIM's name for the fault, for responses below the path of SCIM. */

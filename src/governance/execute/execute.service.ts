@@ -10,6 +10,7 @@ import { ExecutionRunner } from '../executions/execution-runner';
 import type { Caller } from '../../ledger/kinds/caller';
 import { type AnnounceQueries, type ServiceTransaction, Refusal } from '../../ledger/commands/ledger-transaction';
 import { LedgerService } from '../../ledger/ledger.service';
+import { keyReuseConflict } from '../../ledger/idempotency/idempotency-store';
 import type { RowQuery } from '../../ledger/records/row-query';
 import { byId } from '../../ledger/kinds/lookup';
 import { entityIdIn } from '../policies/conditions/condition';
@@ -27,6 +28,7 @@ import type { ApprovalRequirement } from '../policies/approval/approval-requirem
 import { SecretRedaction } from '../secrets/secret-redaction';
 import { type PermitRequest, audienceOf, Permits, requireNoPermit } from '../permits/permits';
 import { repeatingBasis, UnknownOutcomes } from './unknown-outcomes';
+import { alreadyAuthorized } from './via';
 import { type Permission, Permissions } from '../permissions/permissions';
 import { namedPeople, type Principal } from '../permissions/principals';
 
@@ -149,7 +151,9 @@ export class ExecuteService {
 
   /**
    * Decides about a replay, on which the caller acts now. The response is replayed only if a new request would be
-   * allowed as well, and no stop covers it. Otherwise the request is handled as a new one.
+   * allowed as well, and no stop covers it. Otherwise the request is handled as a new one, or is refused if that would
+   * let a gateway send it again.
+   * @throws CONFLICT
    */
   private async answerInstead(
     transaction: ServiceTransaction,
@@ -174,6 +178,8 @@ export class ExecuteService {
       return grantId !== null && this.grants.stillCovers(transaction, grantId, coverage, required);
     };
     if (isSame && isAllowed && (requirement === null || (await isServed(requirement)))) return null;
+    // A gateway has sent what it was authorised to under this key, or is about to.
+    if (request.via !== undefined && refusal === null) throw isSame ? alreadyAuthorized(first.id) : keyReuseConflict();
     return this.answer(transaction, requester, request);
   }
 }

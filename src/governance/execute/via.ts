@@ -1,4 +1,4 @@
-import { unauthorized } from '../../core/errors/domain-error';
+import { DomainError, unauthorized } from '../../core/errors/domain-error';
 import { OptionalText } from '../../http/validation/fields';
 import type { Caller } from '../../ledger/kinds/caller';
 
@@ -23,4 +23,13 @@ export function ViaField(meaning: string): PropertyDecorator {
 export function requireVia({ gatewayAudience }: Pick<Caller, 'gatewayAudience'>, via: string | undefined): void {
   if (gatewayAudience !== undefined && (via === undefined || !gatewayAudience.endsWith(`/${via}/mcp`)))
     throw unauthorized();
+}
+
+/** A gateway sends only once what was authorised under a key, also after that authorisation has ceased to hold. */
+export function alreadyAuthorized(executionId: string): DomainError {
+  return new DomainError(
+    'CONFLICT',
+    `The Idempotency-Key was used for the execution ${executionId}, which was authorised then, and may have been sent. Give another request a key of its own.`,
+    { conflict: 'already_authorized', executionId },
+  );
 }

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { until } from '../../faults/support/watch';
-import { issueKey } from '../../support/application/factories';
+import { createPolicy, issueKey } from '../../support/application/factories';
 import { send } from '../../support/application/send';
 import { openDoor, type ServiceDoor } from './service-door';
 import {
@@ -139,6 +139,37 @@ describe('What the gateway asks its service', () => {
       expect((await gateway.call('/vendor/keyed/2', request)).status).toBe(200);
     });
 
+    it.each(['policies require an approval', 'its grant has ended'])('is sent once, also when %s', async (change) => {
+      const id = change.replaceAll(' ', '-');
+      const approval = { approvers: [{ subjects: ['role:finance'] }], grant: { for: 'PT1H', uses: 5 } };
+      const requireApproval = (): Promise<unknown> =>
+        createPolicy(stage.app, { effect: 'require_approval', resources: [`changed/${id}`], approval });
+      const call = (key: string): Promise<GatewayAnswer> =>
+        gateway.call(`/vendor/changed/${id}`, { json: { amount: 1 }, headers: keyed(key) });
+      const grantOf = async (key: string): Promise<string> => {
+        const decisionId = String((await call(key)).error?.decisionId);
+        const path = `/api/v1/decisions/${decisionId}/approve`;
+        await send(stage.app, 'POST', path, { body: { approverId: 'ann', grant: approval.grant } });
+        const [grant] = (await send(stage.app, 'GET', `/api/v1/grants?decisionId=${decisionId}`)).body.data;
+        expect((await call(key)).status).toBe(200);
+        return grant.id;
+      };
+      const isGranted = change === 'its grant has ended';
+      if (isGranted) await requireApproval();
+      const grant = isGranted ? await grantOf(`${id}-asked`) : null;
+      expect((await call(id)).status).toBe(200);
+      if (grant === null) await requireApproval();
+      else expect((await send(stage.app, 'POST', `/api/v1/grants/${grant}/revoke`)).status).toBe(200);
+      // Another request has a grant that would cover this one.
+      await grantOf(`${id}-again`);
+      const sent = upstream.below(`/changed/${id}`).length;
+      for (let times = 0; times < 2; times += 1) {
+        const { status, error } = await call(id);
+        expect([status, error?.reason]).toEqual([422, 'already_sent']);
+      }
+      expect(upstream.below(`/changed/${id}`)).toHaveLength(sent);
+    });
+
     it('passes with the same key once Governance-Repeat accepts the unknown outcome', async () => {
       const first = await gateway.call('/vendor/breaks/1', { json: {}, headers: keyed('first') });
       const id = String(first.error?.executionId);
@@ -234,6 +265,25 @@ describe('What the gateway asks its service', () => {
       }
     },
   );
+
+  it('is asked anew where an authorisation was lost, and no longer holds', async () => {
+    const approval = { approvers: [{ subjects: ['role:finance'] }] };
+    let executes = 0;
+    door.faultFor = (path) => {
+      executes += path.includes('/execute') ? 1 : 0;
+      return executes === 1 && path.includes('/execute') ? 'answer lost' : null;
+    };
+    door.turnOf = async (path) => {
+      if (!path.includes('/execute') || executes !== 1) return;
+      await createPolicy(stage.app, { effect: 'require_approval', resources: ['unheard/1'], approval });
+    };
+    const { status, error } = await gateway.call('/vendor/unheard/1', { json: {} });
+    door.turnOf = () => Promise.resolve();
+    expect([status, error?.reason, executes]).toEqual([403, 'approval_required', 3]);
+    expect(upstream.below('/unheard/')).toHaveLength(0);
+    const outcomes = (await stage.executions('&resourceId=unheard/1')).map(({ outcome }) => outcome);
+    expect(outcomes.toSorted()).toEqual(['authorized', 'pending_approval']);
+  });
 
   it('is not healthy where the service does not answer', async () => {
     expect((await gateway.call('/-/health')).status).toBe(200);

@@ -65,13 +65,22 @@ async function ask(request: AuthorisationRequest, idempotencyKey: string, isLast
   try {
     answer = await service.execute(agentId, body, { idempotencyKey, repeat });
   } catch (error) {
+    const { executionId = null } = error instanceof Refusal ? error.facts : {};
+    if (executionId === null) throw error;
     // A replayed refusal is not passed on: the service may answer otherwise now.
-    if (!isOwnKey && error instanceof ReplayedRefusal && typeof error.facts.executionId === 'string' && !isLast)
-      return { kind: 'again', after: error.facts.executionId };
-    throw error;
+    if (!isOwnKey && error instanceof ReplayedRefusal && !isLast) return { kind: 'again', after: executionId };
+    if (!isAlreadyAuthorised(error)) throw error;
+    // The answer to a key of the gateway was lost, so nothing was sent for it.
+    if (isOwnKey) return { kind: 'again', after: executionId };
+    return proceed(request, { execution: await service.read(executionId), isReplayed: true, isFirst: false }, false);
   }
   if (isOwnKey || !answer.isReplayed) return proceed(request, answer, true);
   return proceed(request, { ...answer, execution: await service.read(answer.execution.id) }, false);
+}
+
+/** True if the service authorised a request under the same key before, and would not do so now. */
+function isAlreadyAuthorised(error: unknown): boolean {
+  return error instanceof Refusal && error.status === 409 && error.reason === 'already_authorized';
 }
 
 /** @param isAnswer true if the service answered it to this request: what a GET shows may belong to another one */
