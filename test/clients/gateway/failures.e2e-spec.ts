@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { type IncomingMessage, request as httpRequest } from 'node:http';
+import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { until } from '../../faults/support/watch';
 import { sendRaw } from '../../support/application/send';
@@ -37,6 +38,28 @@ async function post(url: string, key: string): Promise<ReceivedAnswer> {
   return { status: answer.statusCode, isWhole: answer.complete, body };
 }
 
+interface OldAnswer {
+  readonly head: string;
+  readonly body: string;
+  /** True if the connection was reset. */
+  readonly isReset: boolean;
+}
+
+/** Sends a request by HTTP/1.0, which proxies such as nginx speak by default. */
+async function postOld(url: string, key: string): Promise<OldAnswer> {
+  const { hostname, port, pathname } = new URL(url);
+  const lines = [`POST ${pathname} HTTP/1.0`, `Host: ${hostname}`, `X-API-Key: ${key}`];
+  const socket = connect(Number(port), hostname);
+  let text = '';
+  let isReset = false;
+  socket.setEncoding('utf8').on('data', (part: string) => (text += part));
+  socket.on('error', () => (isReset = true));
+  socket.write([...lines, 'Content-Type: application/json', 'Content-Length: 2', '', '{}'].join('\r\n'));
+  await new Promise((resolve) => socket.once('close', resolve));
+  const [head = '', body = ''] = text.split('\r\n\r\n');
+  return { head, body, isReset };
+}
+
 /** Maps first segments of paths to answers. */
 const ANSWERS: Readonly<Record<string, Answering>> = {
   breaks: (_, response) => void response.socket?.resetAndDestroy(),
@@ -57,6 +80,7 @@ const ANSWERS: Readonly<Record<string, Answering>> = {
     response.writeHead(200, { 'Content-Type': 'text/plain', 'Content-Length': '30' }).flushHeaders();
     setTimeout(() => response.socket?.destroy(), 50);
   },
+  endless: (_, response) => void response.writeHead(200).write('the first part'),
   slow: (_, response) => void setTimeout(() => sendJson(response, { done: true }), 500),
   unchanged: (_, response) => void response.writeHead(304, { 'Content-Length': '30', ETag: '"a"' }).end(),
   empty: (_, response) => void response.writeHead(204, { 'Content-Length': '30', ETag: '"a"' }).end(),
@@ -182,6 +206,26 @@ describe('What happens when something fails', () => {
       cut: true,
     };
     expect({ outcome, result }).toEqual({ outcome: 'executed', result: returned });
+  });
+
+  it.each([
+    ['with a length, after some of its body', 'short', 'the first part', false],
+    ['with a length, after nothing of its body', 'headless', '', false],
+    ['without a length', 'telling', '[credential], the first part', true],
+    ['in a stream', 'cut', 'the first part', true],
+  ])('returns the head by HTTP/1.0, too, of an answer that breaks off %s', async (_, kind, body, isReset) => {
+    const received = await postOld(`${gateway.url}/vendor/${kind}/old`, stage.key);
+    expect(received).toEqual({ head: expect.stringMatching(/^HTTP\/1\.1 200 OK\r\n/), body, isReset });
+    expect(/^content-length: 30\r?$/im.test(received.head)).toBe(!isReset);
+  });
+
+  it('resets an answer by HTTP/1.0 that ends with the gateway', async () => {
+    const vendor = { url: upstream.url, credentials: [VENDOR_CREDENTIAL], routes: [route('POST /:kind/:id', 'write')] };
+    const other = await startGateway(stage, { vendor }, { name: 'ending' });
+    const receiving = postOld(`${other.url}/vendor/endless/old`, stage.key);
+    await until('the answer has begun', () => upstream.below('/endless/').length > 0);
+    expect(await other.stop()).toBe(0);
+    expect(await receiving).toMatchObject({ body: 'the first part', isReset: true });
   });
 
   it('withdraws the request of a client that leaves while it waits', async () => {

@@ -8,6 +8,8 @@ import type { FilteredResponse } from './response-filter.js';
 const MAX_UNREAD_MS = 30_000;
 /** Milliseconds in which a client gets what was written before its answer broke off. */
 const MAX_FLUSH_MS = 1_000;
+/** The same for a client that is reset in any case. */
+const RESET_MS = 250;
 
 /** A summary of the response that the client was sent. */
 export interface Delivery {
@@ -54,26 +56,28 @@ export async function deliver(
   else {
     response.discard();
     if (cut === 'client') resetConnection(target.socket);
-    else breakOff(target);
+    else await breakOff(target, response);
   }
   return { sha256: hash.digest('hex'), bytes, cut };
 }
 
 /**
- * Ends a connection after what was written. SDKs repeat a request to which they got no head, and this one was carried
- * out. Clients of HTTP/1.0 would take the end for that of the answer.
+ * Ends a connection after what was written. SDKs and proxies repeat a request to which they got no head, and this one
+ * was carried out.
  */
-function breakOff(target: ServerResponse): void {
+async function breakOff(target: ServerResponse, { headers }: FilteredResponse): Promise<void> {
   const { socket } = target;
-  if (socket === null || target.req.httpVersion !== '1.1') {
-    resetConnection(socket);
-    return;
-  }
+  if (socket === null || socket.destroyed) return;
   target.flushHeaders();
-  const timer = setTimeout(() => resetConnection(socket), MAX_FLUSH_MS);
+  // Without a length, clients of HTTP/1.0 take the end of the connection for that of the answer: they need the reset.
+  const hasLength = headers.some(([name]) => name.toLowerCase() === 'content-length');
+  const needsReset = target.req.httpVersion !== '1.1' && !hasLength;
+  const timer = setTimeout(() => resetConnection(socket), needsReset ? RESET_MS : MAX_FLUSH_MS);
   socket.once('close', () => clearTimeout(timer));
+  // The gateway ends connections without a reset once no answer is delivered.
+  if (needsReset) await new Promise((resolve) => socket.once('close', resolve));
   // Node.js 24 gives the socket what was written in one turn of the event loop at the end of that turn.
-  setImmediate(() => socket.destroySoon());
+  else setImmediate(() => socket.destroySoon());
 }
 
 function isGone(target: ServerResponse): boolean {
