@@ -84,7 +84,9 @@ export function userNameKey(userName: string): string {
   return normalFormC(userName).toLowerCase();
 }
 
-/** Reads people of directories. A batch ends after a command that saves a row, so later commands see it. */
+/**
+ * Reads the people of the directory. A batch ends after a command that saves a row, so that later commands see the row.
+ */
 @Injectable()
 export class DirectoryUsers {
   constructor(private readonly database: Database) {}
@@ -123,11 +125,15 @@ export class DirectoryUsers {
   }
 }
 
+/** Returns the statement that inserts or replaces the row of a person. */
 export function saveUser(user: DirectoryUser): SqlStatement {
   return { sql: SAVE, parameters: COLUMNS.map((name) => user[name]) };
 }
 
-/** Deletes the row of a removed person whose agent is bound to another id in the directory, or to none. */
+/**
+ * Returns the statement that deletes the row of a person whom the directory has removed, and whose agent is now bound
+ * to another id in the directory, or to none.
+ */
 export function forgetUser(agentId: string): SqlStatement {
   return { sql: 'DELETE FROM "directory_users" WHERE "agentId" = $1', parameters: [agentId] };
 }

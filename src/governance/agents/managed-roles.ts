@@ -4,14 +4,19 @@ import type { Agent } from './agent.entity';
 /** Maps the groups of a directory to the roles of their members. */
 export type RolesByGroup = Readonly<Record<string, readonly string[]>>;
 
-/** Returns the roles that follow membership. */
+/**
+ * Returns the roles that DIRECTORY_ROLES manages: nobody else may give them to, or take them from, a person of the
+ * directory.
+ */
 export function managedRoles(directoryRoles: RolesByGroup): ReadonlySet<string> {
   return new Set(Object.values(directoryRoles).flat());
 }
 
 /**
- * Returns the roles of a person from the directory: those that others gave, in their order, and those of the person's
- * groups.
+ * Returns the roles that a person of the directory should have: their unmanaged roles, in order, and the roles of their
+ * groups. Returns the list `roles` itself if nothing changes.
+ * @param ofGroups roles of the person's groups
+ * @param managed roles that only groups give
  */
 export function followingRoles(
   roles: readonly string[],
@@ -24,7 +29,7 @@ export function followingRoles(
   return isSame ? roles : following;
 }
 
-/** @throws CONFLICT if a person from the directory would gain or lose a role that follows membership. */
+/** Requires that a person of the directory neither gains nor loses a managed role. @throws CONFLICT */
 export function requireManagedRolesStay(
   { directory, roles }: Pick<Agent, 'directory' | 'roles'>,
   newRoles: readonly string[],

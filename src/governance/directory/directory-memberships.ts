@@ -81,7 +81,7 @@ export class DirectoryMemberships {
       await this.join(caller, group, newcomers);
       // Roles are compared even if the id stays: perhaps an earlier attempt has changed it, and failed before all roles
       // followed.
-      if (namesExternalId) await this.roles.followAmong(await this.groups.membersOf(id));
+      if (namesExternalId) await this.roles.updateRoles(await this.groups.membersOf(id));
       return group;
     });
   }
@@ -157,7 +157,7 @@ export class DirectoryMemberships {
   ): Promise<void> {
     if (members.length === 0 || this.roles.rolesOf(group).size === 0) return;
     const groupsBefore = await this.groups.groupsAmong(members);
-    await this.roles.followAll(transaction, members, (id) => {
+    await this.roles.setAllRoles(transaction, members, (id) => {
       const others = (groupsBefore.get(id) ?? []).filter((other) => other.id !== group.id);
       return isJoining ? [...others, group] : others;
     });

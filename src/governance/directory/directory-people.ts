@@ -76,7 +76,7 @@ export class DirectoryPeople {
       if (input.email !== undefined) this.setEmail(transaction, agent.id, input.email);
       // A person who comes back is in no group, so has no roles that follow groups.
       transaction.writeWithoutEntry(leaveGroups(agent.id));
-      withStatus(transaction, this.roles.follow(transaction, agent, []), user);
+      withStatus(transaction, this.roles.setRoles(transaction, agent, []), user);
       return { user, email };
     });
   }
@@ -133,7 +133,7 @@ export class DirectoryPeople {
         ...(hasEmail ? ['email'] : []),
       ];
       const forgotten = withChanges(transaction, withStatus(transaction, agent, user), {}, fields);
-      this.roles.follow(transaction, forgotten, []);
+      this.roles.setRoles(transaction, forgotten, []);
     });
   }
 
@@ -204,7 +204,7 @@ function textsOf({
   return { externalId, userName, userNameKey: userNameKey(userName), displayName };
 }
 
-/** 1 for an active person, else 0. */
+/** Returns the value of `isActive`: 1 for an active person, 0 for another, and `fallback` if the input does not say. */
 function activity({ active }: ScimUser, fallback: number): number {
   return active === undefined ? fallback : Number(active);
 }
@@ -220,7 +220,7 @@ function withChanges(
   return transaction.update(AGENT, changed, { action: 'agent.updated', agentId: agent.id, details: { fields } });
 }
 
-/** Suspends or resumes a person, unless somebody else has suspended them. */
+/** Gives the agent the status that the directory says; a person whom somebody else has suspended stays suspended. */
 function withStatus(
   transaction: ServiceTransaction,
   agent: Agent,

@@ -9,10 +9,13 @@ import { DirectoryUsers } from '../agents/directory-users';
 import { followingRoles, managedRoles } from '../agents/managed-roles';
 import { DirectoryGroups, type GroupKey } from './directory-groups';
 
-/** Most people whose roles are compared, and changed in one commit, for which everybody else's writes wait. */
+/** Most people whose roles one commit compares and changes: all other writes wait for the commit. */
 export const CHUNK_SIZE = 100;
 
-/** Lets the roles in DIRECTORY_ROLES follow the groups of the directory, at the start as well. */
+/**
+ * Gives people the roles that DIRECTORY_ROLES derives from their groups in the directory, and takes these roles away.
+ * Updates the roles of all people at the start.
+ */
 @Injectable()
 export class DirectoryRoles implements OnApplicationBootstrap {
   private readonly logger = new Logger('Directory');
@@ -30,27 +33,30 @@ export class DirectoryRoles implements OnApplicationBootstrap {
     this.managed = managedRoles(directoryRoles);
   }
 
-  /** The groups, or the setting, may have changed while this process did not run. */
+  /** Updates all people, because groups or the setting may have changed while this process did not run. */
   async onApplicationBootstrap(): Promise<void> {
     if (this.managed.size === 0) return;
     let changed = 0;
     for (let last: string | undefined = ''; last !== undefined;) {
       const ids = await this.users.idsAfter(last, CHUNK_SIZE);
-      changed += await this.followAmong(ids);
+      changed += await this.updateRoles(ids);
       last = ids.at(-1);
     }
-    if (changed > 0) this.logger.log(`${changed} people have other roles by DIRECTORY_ROLES than before.`);
+    if (changed > 0) this.logger.log(`DIRECTORY_ROLES has changed the roles of ${changed} people.`);
   }
 
-  /** The roles of a group's members, without repetition. */
+  /** Returns the roles that the members of a group have, each once. */
   rolesOf({ id, externalId }: GroupKey): ReadonlySet<string> {
     const byId = this.rolesByGroup.get(id) ?? [];
     return new Set([...byId, ...((externalId === null ? undefined : this.rolesByGroup.get(externalId)) ?? [])]);
   }
 
-  /** Gives a person the roles of these groups, and removes those of other groups; the entry is the system's. */
-  follow(transaction: ServiceTransaction, agent: Agent, groups: readonly GroupKey[]): Agent {
-    const roles = this.rolesIn(agent, groups);
+  /**
+   * Returns a person with the roles of their groups in place of those of other groups. The entry names the system as
+   * the actor.
+   */
+  setRoles(transaction: ServiceTransaction, agent: Agent, groups: readonly GroupKey[]): Agent {
+    const roles = this.newRoles(agent, groups);
     if (roles === agent.roles) return agent;
     const details = { fields: ['roles'] };
     const changed = { ...agent, roles, ...nextRevision(agent, transaction.now) };
@@ -60,50 +66,52 @@ export class DirectoryRoles implements OnApplicationBootstrap {
     });
   }
 
-  private rolesIn({ roles }: Agent, groups: readonly GroupKey[]): readonly string[] {
+  private newRoles({ roles }: Agent, groups: readonly GroupKey[]): readonly string[] {
     const ofGroups = new Set(groups.flatMap((group) => [...this.rolesOf(group)]));
     return followingRoles(roles, ofGroups, this.managed);
   }
 
   /**
-   * Lets the roles of these people follow their groups as they are now. Only people whose roles differ are read again
-   * in a command.
-   * @returns the number of people who have other roles
+   * Updates the roles of people by the groups that they are in now. A command reads only people whose roles differ.
+   * @returns the number of people whose roles changed
    */
-  async followAmong(ids: readonly string[]): Promise<number> {
+  async updateRoles(ids: readonly string[]): Promise<number> {
     if (this.managed.size === 0) return 0;
     let changed = 0;
-    for (const some of peopleChunks(ids)) changed += await this.followSome(some);
+    for (const some of peopleChunks(ids)) changed += await this.updateChunk(some);
     return changed;
   }
 
-  /** Does what `follow` does, for several people. */
-  async followAll(
+  /**
+   * Updates the roles of several people by their groups, inside a command.
+   * @param groupsOf returns the groups of the person with this id
+   */
+  async setAllRoles(
     transaction: ServiceTransaction,
     ids: readonly string[],
     groupsOf: (id: string) => readonly GroupKey[],
   ): Promise<void> {
     const keys = ids.map((id) => [id]);
     for (const agent of await transaction.findAmong(AGENT, ['id'], keys))
-      this.follow(transaction, agent, groupsOf(agent.id));
+      this.setRoles(transaction, agent, groupsOf(agent.id));
   }
 
-  private async followSome(ids: readonly string[]): Promise<number> {
+  private async updateChunk(ids: readonly string[]): Promise<number> {
     const keys = ids.map((id) => [id]);
     const agents = await this.records.allAmong(AGENT, ['id'], keys);
     const groups = await this.groups.groupsAmong(ids);
-    const outdated = agents.filter((agent) => this.rolesIn(agent, groups.get(agent.id) ?? []) !== agent.roles);
+    const outdated = agents.filter((agent) => this.newRoles(agent, groups.get(agent.id) ?? []) !== agent.roles);
     if (outdated.length === 0) return 0;
     const outdatedIds = outdated.map(({ id }) => id);
     await this.ledger.write(SYSTEM_CALLER, async (transaction) => {
       const current = await this.groups.groupsAmong(outdatedIds);
-      await this.followAll(transaction, outdatedIds, (id) => current.get(id) ?? []);
+      await this.setAllRoles(transaction, outdatedIds, (id) => current.get(id) ?? []);
     });
     return outdated.length;
   }
 }
 
-/** Divides people by the commits that change them. */
+/** Divides ids of people into chunks, each of which one commit changes. */
 export function peopleChunks(ids: readonly string[]): (readonly string[])[] {
   return Array.from({ length: Math.ceil(ids.length / CHUNK_SIZE) }, (_, index) =>
     ids.slice(index * CHUNK_SIZE, (index + 1) * CHUNK_SIZE),

@@ -3,13 +3,13 @@ import { Configuration } from '../../core/config/configuration';
 import { Gates } from '../../http/gates';
 import { SCIM_PATH } from '../../http/responses/scim-response';
 
-/** The client for which the requests of all directories count. */
+/** Key of the queue that the requests of all directories share. */
 const ALL = 'directory';
 
 /** Serves one request of a directory at a time. */
 @Injectable()
 export class DirectoryTurns {
-  /** Address of SCIM, for the locations in responses; only a path without `PUBLIC_URL`. */
+  /** Address of SCIM for the locations in responses; a path alone if `PUBLIC_URL` is not set. */
   readonly base: string;
 
   constructor(
@@ -19,7 +19,10 @@ export class DirectoryTurns {
     this.base = `${publicUrl ?? ''}${SCIM_PATH}`;
   }
 
-  /** @throws UNAVAILABLE if too many requests wait; the reason of the signal */
+  /**
+   * Runs the work once the requests before it have ended.
+   * @throws UNAVAILABLE if too many requests wait; the reason of the signal
+   */
   run<Result>(signal: AbortSignal, work: () => Promise<Result>): Promise<Result> {
     return this.gates.get('directory').run(ALL, work, { signal });
   }
