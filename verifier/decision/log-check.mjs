@@ -11,12 +11,12 @@ import { withAnyForm } from './malformed.mjs';
 import { OpenEmergencies } from './open-emergencies.mjs';
 import { UnknownOutcomes } from './unknown-outcomes.mjs';
 
-/** The most conditions for which what was erased is counted; no request may look up more. */
+/** Maximum number of conditions for which erased executions are counted; no request may look up more facts. */
 const MAX_CONDITIONS = 1_000;
 
 /**
- * Compares a decision file with all entries of the log, which are added one after another, to find what no file shows
- * by itself.
+ * Compares a decision file with the log, of which all entries are added in order. This finds what the file alone cannot
+ * show, such as an entry that it lacks.
  *
  * @typedef {import('./read-file.mjs').Json} Json
  * @typedef {import('./read-file.mjs').DecisionFile} DecisionFile
@@ -33,21 +33,21 @@ export class LogCheck {
    * @type {{ sequence: number, action: string }[]}
    */
   later = [];
-  /** Claims of its entities that neither the log nor the file shows any more. */
+  /** Number of claims about the entities of the file that neither the log nor the file shows any more. */
   erasedClaims = 0;
-  /** Erased executions that may have used a grant of the file. */
+  /** Number of erased executions that may have used a grant of the file. */
   erasedUses = 0;
-  /** Erased executions that a condition on earlier executions may have meant. */
+  /** Number of erased executions that a condition on earlier executions may have matched. */
   erasedEarlier = 0;
-  /** Erased rejections that may still have held; the log no longer shows what they rejected. */
+  /** Number of erased rejections that may still have been binding; the log no longer shows what they rejected. */
   erasedRejections = 0;
-  /** Erased executions that a limit of the file may count; only their erasures state what they used. */
+  /** Number of erased executions that a limit of the file may count; only their erasures state the uses. */
   erasedLimitUses = 0;
-  /** Erased decisions before the emergency that the file is about. */
+  /** Number of erased decisions before the emergency that the file is about. */
   erasedEmergencies = 0;
-  /** True once a grant of the file was made. */
+  /** True once the log has shown the creation of a grant of the file. */
   #hasGrant = false;
-  /** Erased grants of the agents; the log no longer shows which decision gave each. */
+  /** Number of erased grants of the file's agents; the log no longer shows which decision gave each grant. */
   erasedGrants = 0;
   /** Authorizations of the agents whose contents were erased. @type {Json[]} */
   #erasedAuthorizations = [];
@@ -59,8 +59,8 @@ export class LogCheck {
 
   /**
    * @param {DecisionFile} file
-   * @param {History} history of it, recomputed
-   * @param {number} size of its checkpoint
+   * @param {History} history history of the file, recomputed
+   * @param {number} size number of entries in the file's checkpoint
    */
   constructor(file, history, size) {
     this.size = size;
@@ -73,12 +73,16 @@ export class LogCheck {
     this.#rejections = new BindingRejections(this.agentIds);
     this.#unknownOutcomes = new UnknownOutcomes(this.agentIds);
     this.limitUses = limitUsesIn(file.entries);
+    /** True if the file has a grant. */
     this.hasGrants = states('grant').length > 0;
     this.entries = new Map(file.entries.map((entry) => [entry['sequence'], entry]));
     this.policies = new Map(file.policies.map((policy) => [policy.id, policy]));
   }
 
-  /** @param {Json} entry the next one of the log */
+  /**
+   * Compares an entry with the file.
+   * @param {Json} entry next entry of the log
+   */
   add(entry) {
     withAnyForm(
       () => this.#add(entry),
@@ -90,12 +94,12 @@ export class LogCheck {
   #add(entry) {
     const { sequence, subjectType, subjectId, hash, action } = entry;
     const own = this.entries.get(sequence);
-    // A refused caller is no record of the file.
+    // An entry about a refused caller concerns no record of the file.
     if (action === ACCESS_DENIED && own === undefined) return;
-    // Contents that were erased since are still in the file.
+    // The file still has contents that were erased from the log after the file was made.
     const state = isErased(entry) ? own?.['state'] : entry['state'];
     if (own !== undefined && own['hash'] !== hash) this.#differ(sequence, 'the log has another entry here');
-    if (own !== undefined && !isErased(own)) this.#expectNewest(own);
+    if (own !== undefined && !isErased(own)) this.#countErasedGrounds(own);
     if (
       own === undefined &&
       this.history.isReached(entry) &&
@@ -122,8 +126,9 @@ export class LogCheck {
   }
 
   /**
-   * Returns what the file says of an entry: it still has contents that were erased since.
-   * @param {Json} entry of the log
+   * Returns the entry as the file has it, with contents that were erased from the log since; the entry itself if the
+   * file does not have its contents.
+   * @param {Json} entry entry of the log
    * @returns {Json}
    */
   ownOf(entry) {
@@ -132,8 +137,9 @@ export class LogCheck {
   }
 
   /**
-   * Adds what an hour between two versions of the time zones decides: such executions may have used limits of the file.
-   * @param {readonly Json[]} entries of the log that authorised or denied executions
+   * Adds a gap for each use of a limit of the file that depends on a local time on which two versions of the time zone
+   * database disagree.
+   * @param {readonly Json[]} entries entries of the log that authorised or denied executions by such a time
    */
   addUndecided(entries) {
     for (const entry of entries)
@@ -149,12 +155,16 @@ export class LogCheck {
     return this.#unknownOutcomes.erased;
   }
 
-  /** @param {Json} entry of the file, before it took place */
-  #expectNewest(entry) {
+  /**
+   * Counts erased records on which a decision of the file may rest. Must run before the entry is added to the trackers
+   * of this class.
+   * @param {Json} entry entry of the file
+   */
+  #countErasedGrounds(entry) {
     const { timestamp, audit, state } = entry;
     if (entry === this.history.makingEntry && isEmergencyProposal(entry))
       this.erasedEmergencies = this.#emergencies.erased;
-    // This notes what was erased, and may have counted.
+    // The call only counts erased executions here; the check of the log reports its faults.
     this.#unknownOutcomes.faultsBefore(entry);
     const isGranted = audit.action === 'execution.authorized' && state.grantId !== undefined;
     if (isGranted || audit.action === 'execution.approval_requested')
@@ -163,8 +173,8 @@ export class LogCheck {
   }
 
   /**
-   * Counts what conditions may have looked for, and was erased since.
-   * @param {Json} entry of the file
+   * Counts erased executions that conditions on earlier executions may have matched.
+   * @param {Json} entry entry of the file
    */
   #noteErasedFacts({ timestamp, audit, state }) {
     const rules = earlierIn(audit.details)

@@ -5,32 +5,35 @@ import { claimsIn, earlierIn, isInTime, isTooMuch, pathOf, reachText, sizesOf } 
 import { AUTHORISING } from './history.mjs';
 
 /**
- * What the conditions of policies look for in a log: earlier executions, and claims. An entry names what was found; only
- * the log shows that it leaves nothing out.
+ * Finds in a log what the conditions of policies look for: earlier executions, and claims. An entry names what the
+ * service found; only the whole log shows that the service left nothing out.
  *
  * @typedef {import('./read-file.mjs').Json} Json
  * @typedef {import('./read-file.mjs').Policy} Policy
- * @typedef {{ id: string, timestamp: string }} Authorisation of an execution, the last one of its kind
- * @typedef {{ byResource: Map<string, Authorisation>, last: Authorisation | undefined }} OfAction the oldest first
+ * @typedef {{ id: string, timestamp: string }} Authorisation of an execution
+ * @typedef {{ byResource: Map<string, Authorisation>, last: Authorisation | undefined }} OfAction the last
+ *   authorisation on each resource, the oldest first, and the last of all
  * @typedef {Map<string, OfAction>} Authorisations by action
  * @typedef {{ predicate: string, sizes: import('./facts.mjs').Sizes }} Claim
  */
 
+/** Longest time in milliseconds that a condition looks back. */
 const LOOKED_BACK_MS = 7 * 86_400_000;
 
 export class LogFacts {
-  /** Maps agents and their runs to what was authorised in each. @type {Map<string, Authorisations>} */
+  /** Maps each run of an agent to its authorised executions. @type {Map<string, Authorisations>} */
   #ofRuns = new Map();
-  /** Maps agents to what was authorised of each in the last week. @type {Map<string, Authorisations>} */
+  /** Maps agents to their authorised executions of the last week. @type {Map<string, Authorisations>} */
   #ofAgents = new Map();
   /** Maps entities that exist to their claims, by id. @type {Map<string, Map<string, Claim>>} */
   #claims = new Map();
-  /** The entities some of whose claims were erased. @type {Set<string>} */
+  /** Ids of entities of which at least one claim was erased. @type {Set<string>} */
   #erasedOf = new Set();
 
   /**
-   * @param {Json} entry the next one of the log
-   * @param {Json | undefined} before the state of its record before it
+   * Remembers the facts that an entry adds or removes.
+   * @param {Json} entry next entry of the log
+   * @param {Json | undefined} before state of the entry's record before the entry; undefined if there was none
    */
   note(entry, before) {
     const { action, subjectId, audit, state } = entry;
@@ -48,8 +51,9 @@ export class LogFacts {
   }
 
   /**
-   * @param {Json} entry of an execution, before it took place
-   * @param {readonly Policy[]} policies in force
+   * Compares the facts that an entry names with those that the log shows.
+   * @param {Json} entry entry of an execution, which must not have been noted yet
+   * @param {readonly Policy[]} policies policies in force
    * @returns {string[]} faults
    */
   faults({ timestamp, audit, state }, policies) {
@@ -79,7 +83,7 @@ export class LogFacts {
       authorisations.set(key, ofKey.set(action, ofAction));
       const { byResource } = ofAction;
       ofAction.last = { id, timestamp };
-      // The one that was set last comes last.
+      // A map keeps the order of insertion, and the last authorisation has to come last.
       byResource.delete(resource);
       byResource.set(resource, ofAction.last);
       if (authorisations === this.#ofAgents) forgetBefore(byResource, Date.parse(timestamp) - LOOKED_BACK_MS);
@@ -87,9 +91,10 @@ export class LogFacts {
   }
 
   /**
-   * The service does not find an erased execution any more. An older one of its kind may still be there, or not.
+   * Forgets an erased execution, because the service does not find it any more. The newest execution with the same
+   * action that is still remembered takes its place.
    * @param {string} id
-   * @param {Json} state before its erasure
+   * @param {Json} state state of the execution before its erasure
    */
   #forget(id, { agentId, run, action }) {
     for (const [authorisations, key] of this.#placesOf(agentId, run)) {
@@ -129,10 +134,11 @@ export class LogFacts {
   }
 
   /**
-   * Finds claims that were left out. None counts if the entity does not exist, or has too many claims.
+   * Compares the claims that an entry names with those of the log. An entry names no claims (`ids` is null) if the
+   * entity does not exist, or has too many claims.
    * @param {import('../evaluation/conditions.mjs').Condition} rule
    * @param {{ entityId: string, ids: readonly string[] | null }} fact
-   * @returns {string[]}
+   * @returns {string[]} one fault, or none
    */
   #claimFaults({ claim = '' }, { entityId, ids }) {
     const ofEntity = this.#claims.get(entityId);
@@ -141,7 +147,7 @@ export class LogFacts {
     const had = `${entityId} ${ofEntity === undefined ? 'did not exist' : `had ${all.length} such claims`}`;
     if (ids === null) return isKnown && !this.#erasedOf.has(entityId) ? [`${had}, and none was said to be known`] : [];
     if (!isKnown) return [`${had}, so nothing was known, and ${ids.length} were looked at`];
-    // Those that were erased are looked at, and not there.
+    // The entry also names claims that were erased since, and these are not in the log.
     const hasAll = all.every(([id]) => ids.includes(id));
     const isSame = hasAll && (ids.length === all.length || this.#erasedOf.has(entityId));
     return isSame ? [] : [`${had}, and ${ids.length} were looked at`];
@@ -164,8 +170,9 @@ function resourceOf({ resourceType, resourceId }) {
 }
 
 /**
+ * Removes the authorisations before a time.
  * @param {Map<string, Authorisation>} authorisations the oldest first
- * @param {number} time
+ * @param {number} time milliseconds since 1970
  */
 function forgetBefore(authorisations, time) {
   for (const [resource, { timestamp }] of authorisations) {

@@ -1,36 +1,36 @@
 import { beginningOf, readingIn } from './clock.mjs';
 
 /**
- * The sums of limits: docs/policies.md, Limits. Amounts are exact: whole numbers of the smallest unit that an amount
- * can have.
+ * Computes the uses of limits as docs/policies.md, "Limits", defines them. Amounts are exact: bigints that count units
+ * of 10^-15.
  *
  * @typedef {{ max: number, of?: string, per: string, by: string, zone?: string }} Limit
  * @typedef {{ id: string, name: string, limits?: readonly Limit[] }} LimitedPolicy
- * @typedef {object} Use as details of entries say it
+ * @typedef {object} Use a use of a limit, as the details of entries have it
  * @property {string} policyId
- * @property {number} limit its index
- * @property {string} window its start
+ * @property {number} limit index of the limit in its policy
+ * @property {string} window start of the window, in ISO 8601
  * @property {string | null} key the agent, or null for all, or a digest of the request that only the service can
  *   compute
- * @property {string} before
- * @property {string | null} amount
+ * @property {string} before sum before this use
+ * @property {string | null} amount amount of the use; null if the request has none that counts
  */
 
-/** Stands for the digest of a request. */
+/** Key of a use by equal requests, in place of the digest, which only the service can compute. */
 export const OF_REQUEST = 'request';
-/** HMAC-SHA256 in base64url. No id has this form. */
+/** Form of a digest: an HMAC-SHA256 in base64url. No id has this form. */
 const DIGEST = /^[\w-]{43}$/u;
 const PLAIN = /^\d+(?:\.\d+)?$/u;
 const MAX_DIGITS = 15;
-/** Hundredths of a limit at which the service warns. */
+/** Percentage of a maximum at which the service warns. */
 const WARNED_AT = 80n;
-/** More characters than any sum of amounts has: the amount used of a limit never exceeds the limit. */
+/** Upper bound of the characters of a sum: no sum exceeds its maximum, which has far fewer. */
 const MAX_CHARACTERS = 40;
 const HOUR = 3_600_000;
 const DAYS_FROM_MONDAY = [6, 0, 1, 2, 3, 4, 5];
 
 /**
- * True for the key of a use by equal requests.
+ * True for the key of a use of a limit that counts equal requests.
  * @param {unknown} key
  */
 export function isDigest(key) {
@@ -49,8 +49,9 @@ export function amountText(value) {
 }
 
 /**
+ * True if the value is an amount in the only spelling that the service writes: `1.5`, not `01.50`.
  * @param {unknown} text
- * @returns {text is string} whether it is an amount in its only spelling
+ * @returns {text is string}
  */
 export function isAmount(text) {
   return (
@@ -59,15 +60,19 @@ export function isAmount(text) {
 }
 
 /**
+ * Converts the text of an amount into units of 10^-15.
  * @param {string} text
- * @returns {bigint} how many times 10^-15
+ * @returns {bigint}
  */
 export function unitsOf(text) {
   const [whole = '0', fraction = ''] = text.split('.');
   return BigInt(whole + fraction.padEnd(MAX_DIGITS, '0'));
 }
 
-/** @param {bigint} units */
+/**
+ * Converts units of 10^-15 into the text of an amount.
+ * @param {bigint} units
+ */
 export function textOf(units) {
   const digits = `${units}`.padStart(MAX_DIGITS + 1, '0');
   const [whole, fraction] = [digits.slice(0, -MAX_DIGITS), digits.slice(-MAX_DIGITS)];
@@ -89,10 +94,10 @@ export function windowStart({ per, zone }, time) {
 }
 
 /**
- * Midnight of the first day of the period of a date.
+ * Returns midnight, in UTC, of the first day of the period that contains a date.
  * @param {string} per
  * @param {Date} date
- * @param {number} [after] how many periods later
+ * @param {number} [after] number of periods after that one
  */
 function startOfPeriod(per, date, after = 0) {
   const [year, month, day] = [date.getUTCFullYear(), date.getUTCMonth(), date.getUTCDate()];
@@ -102,8 +107,8 @@ function startOfPeriod(per, date, after = 0) {
 }
 
 /**
- * The latest of the periods whose first day has begun: when clocks go back over midnight, the day before is shown once
- * more.
+ * Returns the start of the latest period in a zone that has begun; null if the database has no such zone. The date on
+ * the clock does not tell: when clocks go back over midnight, they show the day before once more.
  * @param {string} per
  * @param {string} zone
  * @param {Date} time
@@ -135,6 +140,7 @@ export function usesOf({ id, limits = [] }, agentId, { parameters, time }) {
 }
 
 /**
+ * True if the amount still fits into the limit; a missing amount never fits.
  * @param {Limit} limit
  * @param {Pick<Use, 'before' | 'amount'>} use
  */
@@ -143,7 +149,8 @@ export function isWithin({ max }, { before, amount }) {
 }
 
 /**
- * True if the use takes the sum to 80 % of the maximum, or beyond. Of equal requests the service does not warn.
+ * True if the use takes the sum to 80 % of the maximum, or beyond. The service does not warn about limits that count
+ * equal requests.
  * @param {Limit} limit
  * @param {{ before: string, amount: string }} use
  */
