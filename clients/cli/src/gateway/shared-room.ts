@@ -1,12 +1,14 @@
 const MAX_WAIT_MS = 10_000;
-/** The part of a room that one holder may take: one body of the greatest size, and half of one beside it. */
+/**
+ * Part of a room that one holder may take. For bodies, it is enough for one of the greatest size and half of another.
+ */
 const MAX_SHARE_OF_ONE_HOLDER = 3 / 8;
 
 /** The share of a room that one request takes. */
 export interface RoomShare {
-  /** Gives back what is above this size. */
+  /** Returns to the room what exceeds this size. */
   shrinkTo(size: number): void;
-  /** Gives all of it back. A second call changes nothing. */
+  /** Returns the whole share to the room. A second call changes nothing. */
   release(): void;
 }
 
@@ -17,8 +19,9 @@ interface Waiter {
 }
 
 /**
- * Room that requests share, such as the memory of their bodies. Each reserves what it may need first, and keeps what it
- * turns out to need; requests wait in their order. A holder, such as an agent, leaves room for others.
+ * Room that requests share, such as the memory of their bodies. A request first reserves the most that it may need, and
+ * later shrinks its share to what it needs; requests wait in order. One holder, such as an agent, may take a part of
+ * the room only.
  */
 export class SharedRoom {
   private free: number;
@@ -39,8 +42,8 @@ export class SharedRoom {
   }
 
   /**
-   * Resolves with null if there was no room within the time, if the caller has gone, or if this is more than all of
-   * what one holder may have.
+   * Reserves a share for a holder. Resolves with null if there was no room in time, if `signal` is aborted, or if the
+   * size exceeds the part that one holder may take.
    */
   reserve(size: number, holder: string, signal?: AbortSignal): Promise<RoomShare | null> {
     if (size > this.maxOfOneHolder || signal?.aborted === true) return Promise.resolve(null);

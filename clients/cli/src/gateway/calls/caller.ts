@@ -92,7 +92,10 @@ function withoutText(value: string, before: string, after: string): string {
   return hasTexts ? value.slice(before.length, value.length - after.length) : value;
 }
 
-/** Returns the half of a Basic pair that is the key; null if neither is, or the upstream has no Basic credential. */
+/**
+ * Returns the key in a Basic pair: the half that is neither empty nor the user of the upstream's credential. Null if
+ * neither half can be the key, or the upstream has no Basic credential.
+ */
 function keyInBasic(encoded: string, credentials: readonly Credential[]): string | null {
   const own = credentials.find(({ kind }) => kind === 'basic');
   if (own?.kind !== 'basic') return null;

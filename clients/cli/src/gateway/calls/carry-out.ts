@@ -69,7 +69,10 @@ async function passOn(call: AuthorisedRequest, answer: UpstreamResponse): Promis
   throw withExecution(new Refusal(filtered.status, filtered.reason, filtered.message), execution);
 }
 
-/** @throws Refusal 503 if the entry is not on disk, or could not be reported: nothing is sent then */
+/**
+ * Writes the execution to the journal before the request is sent.
+ * @throws Refusal 503 if the request must not be sent, because the journal or the gateway's own key cannot be used
+ */
 async function noteInJournal({ execution, reports, upstream }: AuthorisedRequest): Promise<void> {
   if (execution === null) return;
   const refusal = await reports.begin(execution, upstream);

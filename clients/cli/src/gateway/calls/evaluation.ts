@@ -15,8 +15,9 @@ export interface Question {
 }
 
 /**
- * Returns true if it is allowed only because the agent is observed: then it has to be recorded.
- * @throws Refusal 403 unless it is allowed without an approval
+ * Requires that policies allow an action without an approval. Returns true if they allow it only because the agent is
+ * observed: such an action has to be recorded.
+ * @throws Refusal 403
  */
 export async function requireAllowed(service: CallerService, question: Question): Promise<boolean> {
   const { effect, reason, policies, grantId, observed = false } = await service.evaluate(question);

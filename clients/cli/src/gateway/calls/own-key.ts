@@ -1,6 +1,6 @@
 /** The gateway's own key, as the service describes it. */
 export interface OwnKey {
-  /** True while the service refuses it: it would neither take reports nor tell of stops. */
+  /** True while the service refuses the key: then it neither accepts reports nor sends events about stops. */
   isRefused: boolean;
 }
 

@@ -8,7 +8,10 @@ import { serviceFetch } from '../../service-fetch.js';
 import type { JsonObject } from '../file/gateway-config.js';
 import { Refusal, unavailable } from './refusal.js';
 
-/** Milliseconds for which a request is repeated whose answer was lost: what it authorised would be lost with it. */
+/**
+ * Milliseconds for which a request without an answer is repeated: otherwise an authorisation would be lost with the
+ * answer.
+ */
 const PATIENCE_MS = 2_000;
 /** Milliseconds after which an answer counts as lost. */
 const TIMEOUT_MS = 15_000;

@@ -9,11 +9,11 @@ import type { OwnKey } from './own-key.js';
 import type { RunningCalls } from '../../mcp/running-calls.js';
 
 const ACTIONS = ['stop.*', 'agent.suspended', 'api_key.revoked', 'api_key.expired'];
-/** Milliseconds before events that could not be followed are followed again. */
+/** Milliseconds after a failure before the events are followed again. */
 const PAUSE_MS = 500;
-/** Milliseconds between two checks of the running calls while the service refuses to tell of stops. */
+/** Minimum milliseconds between two checks of the running calls while the service refuses to send events. */
 const CHECK_MS = 5_000;
-/** Statuses with which the service refuses the key itself. */
+/** HTTP statuses with which the service refuses the gateway's own key. */
 const KEY_REFUSALS: ReadonlySet<number | null> = new Set([401, 403]);
 
 export interface StopEventsOptions {
@@ -27,8 +27,8 @@ export interface StopEventsOptions {
 }
 
 /**
- * Follows the events of the service that end running calls. After a connection that was lost, all running calls are
- * checked.
+ * Follows the events by which the service announces that running calls have to end. Checks all running calls whenever
+ * the connection opens, because events may have been missed before.
  */
 export class StopEvents {
   private readonly ending = new AbortController();
@@ -36,7 +36,7 @@ export class StopEvents {
 
   constructor(private readonly options: StopEventsOptions) {}
 
-  /** Runs until it is closed. */
+  /** Follows the events until `close` is called, and connects again after each failure. */
   async follow(): Promise<void> {
     const { signal } = this.ending;
     const { url, key, ownKey, log } = this.options;
@@ -54,7 +54,7 @@ export class StopEvents {
         if (this.isClosed()) return;
         if (!wasLost) log.warn('Stops cannot be followed now', error);
         wasLost = true;
-        this.noteRefusal(error);
+        this.handleError(error);
         await sleep(PAUSE_MS, undefined, { signal, ref: false }).catch(() => undefined);
       }
     }
@@ -77,8 +77,11 @@ export class StopEvents {
     if (action.startsWith('api_key.')) calls.stopKey(subjectId);
   }
 
-  /** Checks running calls with their callers' own keys if the service answers, but refuses the gateway's key. */
-  private noteRefusal(error: unknown): void {
+  /**
+   * Handles an error of following. If the service itself refuses the events, notes whether it refuses the gateway's own
+   * key, and checks the running calls once with their callers' keys.
+   */
+  private handleError(error: unknown): void {
     if (!(error instanceof GovernanceError) || error.status === null || error.code === 'UNEXPECTED_ANSWER') return;
     const { calls, ownKey } = this.options;
     ownKey.isRefused ||= KEY_REFUSALS.has(error.status);

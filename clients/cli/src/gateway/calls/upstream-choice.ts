@@ -17,7 +17,7 @@ export type Destination =
   | { readonly upstream: HttpUpstream | McpUpstream; readonly target: string }
   | { readonly upstream: null; readonly target: string };
 
-/** Paths that are no upstream's. */
+/** Matches the paths that the gateway answers itself. */
 const OWN_PATH = /^\/(?:-|\.well-known)\//;
 const LOOPBACK = /^(?:127\.|::1$|localhost$)/;
 

@@ -30,7 +30,7 @@ export function checkForm(value: unknown, faults: FaultList): GatewayInput {
   return sound ?? {};
 }
 
-/** True for an error of a part that is there; a missing member, or a branch of the schema, is no part. */
+/** True if an error is about an existing part of the file, and not about a missing member or a branch of the schema. */
 function isRemovable({ keyword }: ErrorObject): boolean {
   return !['required', 'if', 'minProperties'].includes(keyword);
 }

@@ -4,10 +4,10 @@ import { Refusal, unavailable } from '../calls/refusal.js';
 import { headerValues } from '../calls/ask-headers.js';
 import { type ClientExchange, framingRefusal } from './http-listener.js';
 
-/** Bytes of a body that have to arrive in each interval, unless it ends before. */
+/** Minimum bytes of a body that have to arrive in each interval, unless the body ends in it. */
 const MIN_BYTES = 40 * 1024;
 const INTERVAL_MS = 5_000;
-/** Milliseconds in which a whole body has to arrive: as long it takes a share of the room. */
+/** Milliseconds in which a whole body has to arrive, because it occupies its share of the room for so long. */
 const MAX_DURATION_MS = 300_000;
 
 /** A body in its share of the room. */
@@ -46,7 +46,10 @@ export async function holdBody(
   }
 }
 
-/** Returns the most bytes of a body, by the head of its request. @throws Refusal 413 if it has more than `maxBytes` */
+/**
+ * Returns the maximum bytes of a body by the headers of its request.
+ * @throws Refusal 413 if `Content-Length` exceeds `maxBytes`
+ */
 export function bodyBound({ request }: Pick<ClientExchange, 'request'>, maxBytes: number): number {
   const [length] = headerValues(request.rawHeaders, 'content-length');
   if (length === undefined) return request.headers['transfer-encoding'] === undefined ? 0 : maxBytes;

@@ -4,7 +4,7 @@ import { countedClient, unmapAddress } from '../../service-rules/ip-address.js';
 
 /** A connection of a client. */
 interface ClientConnection {
-  /** Its own, or the one of TLS above it, on which its requests come. */
+  /** The socket of the connection; with TLS, the socket above it, on which requests arrive. */
   socket: Socket;
 }
 
@@ -12,8 +12,9 @@ interface ClientConnection {
 type Connections = Map<string, ClientConnection>;
 
 /**
- * Bounds the connections of a server. Beyond the bound, a connection without a request ends for a new one: the oldest
- * of the client that has most, so that clients which send nothing keep nobody out. If there is none, the new one ends.
+ * Bounds the connections of a server. Beyond the bound, a new connection replaces one without a request: the oldest of
+ * the client that has most, so that clients that send nothing keep nobody out. If every connection has a request, the
+ * new one ends.
  */
 export class ConnectionBound {
   private readonly holders = new Map<string, Connections>();
@@ -38,7 +39,8 @@ export class ConnectionBound {
       return;
     }
     const [client, name, connection] = [clientOf(socket), nameOf(socket), { socket }];
-    // One of this name has gone before its end is known here: a reset one has no address, or its port is in use again.
+    // A connection with the same name has ended unnoticed: a reset one has no address any more, or the port is in use
+    // again.
     this.remove(client, name);
     this.holders.set(client, (this.holders.get(client) ?? new Map()).set(name, connection));
     this.count += 1;
@@ -54,7 +56,7 @@ export class ConnectionBound {
     if (connections.size === 0) this.holders.delete(client);
   }
 
-  /** Returns false if each connection has a request. */
+  /** Ends a connection without a request. Returns false if each connection has one. */
   private endIdle(): boolean {
     const holders = [...this.holders].sort(([, one], [, other]) => other.size - one.size);
     for (const [client, connections] of holders) {
@@ -73,7 +75,7 @@ function clientOf({ remoteAddress = '' }: Socket): string {
   return countedClient(unmapAddress(remoteAddress));
 }
 
-/** Tells the connections of one client apart. */
+/** Returns a name that tells the connections of one client apart. */
 function nameOf({ remoteAddress, remotePort, localAddress }: Socket): string {
   return `${String(remoteAddress)} ${String(remotePort)} ${String(localAddress)}`;
 }

@@ -12,14 +12,14 @@ import { readNoneAfterEnd } from '../../service-rules/last-request.js';
 const OPTIONS = {
   /** Milliseconds a client may take to send the head of a request. */
   headersTimeout: 10_000,
-  /** Bodies have a pace of their own, which begins when they are read. */
+  /** No limit for the whole request: `readBody` limits the time of a body from the moment it is read. */
   requestTimeout: 0,
   connectionsCheckingInterval: 2_000,
   keepAliveTimeout: 65_000,
   /** Bytes of a request's first line and headers together. */
   maxHeaderSize: 64 * 1024,
   insecureHTTPParser: false,
-  /** `headFault` refuses a request without it. */
+  /** Requests without `Host` reach `headFault`, which refuses them. */
   requireHostHeader: false,
   noDelay: true,
 } as const;
@@ -28,7 +28,9 @@ const MAX_CONNECTIONS = 5_000;
 const STALLED_TIMEOUT_MS = 30_000;
 /** Milliseconds for which the rest of a refused body is received, so that its client sees the answer. */
 const LINGER_MS = 1_000;
-/** Requests that wait on one connection for the answers to those before them, and characters of their heads. */
+/**
+ * Maximum number of requests on one connection that wait for the answers before them, and characters of their heads.
+ */
 const MAX_WAITING_REQUESTS = 10;
 const MAX_WAITING_CHARACTERS = 64 * 1024;
 /** Bytes of a refused body that are received. */
@@ -183,7 +185,10 @@ function isServing(socket: Socket): boolean {
   return (open.get(socket)?.size ?? 0) > 0;
 }
 
-/** Node.js waits on while the client reads nothing. A response that is still being made may take any time. */
+/**
+ * Ends a connection after the timeout if it has no request, or if its client reads nothing: Node.js would wait for
+ * ever. A response that is still being made may take any time.
+ */
 function endStalled(socket: Socket): void {
   if (!isServing(socket)) socket.destroy();
   else if (socket.writableLength > 0) resetConnection(socket);

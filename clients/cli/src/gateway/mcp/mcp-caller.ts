@@ -23,7 +23,10 @@ export interface IdentifiedCaller {
 /** The value of `Governance-Repeat` of the request that is being served. */
 const repeats = new AsyncLocalStorage<string | null>();
 
-/** Serves a request whose calls repeat an execution of unknown outcome, if `repeat` names one. */
+/**
+ * Serves a request with the value of its header `Governance-Repeat`: the execution of unknown outcome that its calls
+ * repeat, or null.
+ */
 export function repeating<Result>(repeat: string | null, serve: () => Promise<Result>): Promise<Result> {
   return repeats.run(repeat, serve);
 }
@@ -31,12 +34,12 @@ export function repeating<Result>(repeat: string | null, serve: () => Promise<Re
 /** Milliseconds for which a request is repeated whose answer was lost. */
 const PATIENCE_MS = 2_000;
 const TIMEOUT_MS = 15_000;
-/** Ends of the paths of the requests that authorise, which take `Governance-Repeat`. */
+/** Matches the ends of the paths of requests that authorise an action, which have the header `Governance-Repeat`. */
 const AUTHORISING = /\/(?:execute|resume)$/;
 
 /** One actor with one principal and the same rights. The key may change: an actor renews its tokens. */
 export class McpCaller {
-  /** Sessions, and connections without session, that belong to it. */
+  /** Number of sessions, and of connections without session, that belong to the caller. */
   uses = 0;
   readonly left = new RateLimitLeft();
   readonly governance: GovernanceClient;
@@ -61,7 +64,10 @@ export class McpCaller {
     return this.identified;
   }
 
-  /** Goes on with the sender of another request, unless its token ends earlier: the calls of others end with it. */
+  /**
+   * Uses the key or token of another request from now on, unless it ends earlier than the current one: running calls of
+   * other requests would end with it.
+   */
   renew(identified: IdentifiedCaller): void {
     if (remainingMs(identified.key) >= remainingMs(this.identified.key)) this.identified = identified;
   }
@@ -79,7 +85,10 @@ export class McpCaller {
     return callerFetch({ ...this.current, traceparent: null }, target, { ...init, headers });
   }
 
-  /** The answer in place of the service's, before it knows of all unknown outcomes of the agent; null once it does. */
+  /**
+   * Returns a refusal in place of the service's answer while the service does not know all unknown outcomes of the
+   * agent; null once it knows them.
+   */
   private async refusalOf(signal?: AbortSignal): Promise<Response | null> {
     try {
       await this.reports.requireTaken(this.current.caller.agentId, signal);

@@ -32,7 +32,10 @@ import { UpstreamFetch } from './upstream-fetch.js';
  * Bounds of what is parsed in one step, while nobody else is served. Values take far longer than the bytes of a text.
  */
 const ANSWER_BOUNDS = { maxBytes: 4 * 2 ** 20, maxValues: 50_000 };
-/** Bytes that large answers of the server may have together: sixteen of the largest, six of them of one agent. */
+/**
+ * Maximum bytes of all large answers of the server together: sixteen of the greatest size, of which one agent may have
+ * six.
+ */
 const MAX_ANSWERS_BYTES = 16 * ANSWER_BOUNDS.maxBytes;
 /** Bytes of an event stream that its client may leave unread. */
 const MAX_UNREAD_STREAM_BYTES = 2 ** 20;

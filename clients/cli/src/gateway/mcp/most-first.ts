@@ -1,4 +1,6 @@
-/** Sorts what agents hold: that of the agent that has most comes first. Of each agent, the order stays. */
+/**
+ * Sorts things that agents hold: those of the agent that holds most come first. Things of one agent keep their order.
+ */
 export function mostFirst<Held>(held: readonly Held[], agentOf: (one: Held) => string): Held[] {
   const counts = new Map<string, number>();
   for (const agentId of held.map(agentOf)) counts.set(agentId, (counts.get(agentId) ?? 0) + 1);

@@ -47,8 +47,8 @@ const INVALID_REQUEST = -32_600;
 const SESSION_NOT_FOUND = -32_001;
 
 /**
- * The clients of the protocol with a handshake: each has a session, which cancellations, questions and progress go
- * through.
+ * Keeps the sessions of clients that speak the protocol with a handshake. Cancellations, questions and progress of a
+ * client go through its session.
  */
 export class Sessions {
   /** The sessions, the most recently used last. */
@@ -127,20 +127,20 @@ export class Sessions {
     return response;
   }
 
-  /** Ends a session for another one where there are as many as there can be. Returns false if none can end. */
+  /** Makes room for a new session: ends another if there are as many as there may be. Returns false if none can end. */
   private makeRoom({ agentId, owner }: SessionRequest): boolean {
     if (this.hasAllOf(agentId)) {
       this.endLongestIdle(this.sessionsOf({ agentId }));
       return true;
     }
-    // Where the owner has all of its own, one of these ends.
+    // If the owner has the maximum number of sessions, one of the owner's ends when the new one begins.
     if (this.count < this.bounds.all || this.sessionsOf({ owner }).length >= this.bounds.ofOneOwner) return true;
     const idle = mostFirst(this.sessionsOf({}), (session) => session.agentId).find(({ ids }) => ids.size === 0);
     if (idle !== undefined) this.end(idle);
     return idle !== undefined;
   }
 
-  /** True if the agent has as many sessions as it may have, with those that begin. */
+  /** True if the agent has the maximum number of sessions, including those that begin. */
   private hasAllOf(agentId: string): boolean {
     const starting = this.starting.filter((other) => other === agentId).length;
     return this.sessionsOf({ agentId }).length + starting >= this.bounds.ofOneAgent;

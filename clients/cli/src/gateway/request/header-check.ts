@@ -4,7 +4,7 @@ import { headerAmbiguous, type RequestRefusal } from './request-refusal.js';
 /** The headers of a request that are part of its action. */
 export interface RequestHeaders {
   readonly contentType?: ContentType;
-  /** The listed ones that were sent, names in lower case. */
+  /** Headers of the request that the rules list; names in lower case. */
   readonly listed: Readonly<Record<string, string>>;
   /** The values of `Content-Encoding`. */
   readonly encodings: readonly string[];

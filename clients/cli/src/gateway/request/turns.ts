@@ -1,15 +1,15 @@
-/** Whose work it is, and when nobody waits for it any more. */
+/** The agent for which work is done, and the signal of the client that waits for it. */
 export interface WorkOwner {
   readonly agentId: string;
   /** Fires when the client has left. */
   readonly left?: AbortSignal;
 }
 
-/** Maps agents to the work that goes on at their next turn. The agents take turns, however much one of them sends. */
+/** Maps agents to the steps that wait for their next turn. Agents take turns, however much one of them sends. */
 const waiting = new Map<string, (() => void)[]>();
 
 /**
- * Runs steps to their end, in turns with those of others: one step at a time, and other events in between.
+ * Runs steps to their end, one in each turn of the agent; other agents and events have their turns in between.
  * @throws the reason of `left` once the client has left
  */
 export async function inTurns<Result>(
@@ -39,7 +39,7 @@ function runNext(): void {
   if (next === undefined) return;
   const [agentId, [resolve, ...others]] = next;
   waiting.delete(agentId);
-  // The agent goes behind the others.
+  // The agent goes to the end of the queue.
   if (others.length > 0) waiting.set(agentId, others);
   resolve?.();
   if (waiting.size > 0) setImmediate(runNext);

@@ -4,9 +4,9 @@ import type { ServerResponse } from 'node:http';
 import { resetConnection } from '../listener/reset-connection.js';
 import type { FilteredResponse } from './response-filter.js';
 
-/** A client that reads nothing for so many milliseconds is reset. */
+/** Milliseconds without reading after which the connection of a client is reset. */
 const MAX_UNREAD_MS = 30_000;
-/** Milliseconds in which a client gets what was written before its answer broke off. */
+/** Milliseconds in which a client can read the rest of an answer that broke off. */
 const MAX_FLUSH_MS = 1_000;
 /** The same for a client that is reset in any case. */
 const RESET_MS = 250;
@@ -21,8 +21,8 @@ export interface Delivery {
 }
 
 /**
- * Passes an answer on as it comes. Does not throw: if the answer breaks off, the client's connection ends before the
- * answer does.
+ * Passes an answer on as it comes. Does not throw: if the answer breaks off, the connection ends early, which tells the
+ * client that the answer is not whole.
  */
 export async function deliver(
   response: FilteredResponse,
@@ -62,8 +62,8 @@ export async function deliver(
 }
 
 /**
- * Ends a connection after what was written. SDKs and proxies repeat a request to which they got no head, and this one
- * was carried out.
+ * Ends the connection of an answer that broke off, once the client has the head and the bytes so far: SDKs and proxies
+ * repeat a request that got no head, and this one was carried out.
  */
 async function breakOff(target: ServerResponse, { headers }: FilteredResponse): Promise<void> {
   const { socket } = target;

@@ -34,8 +34,8 @@ export interface ResponseContext {
 }
 
 /**
- * Up to so many announced bytes, a body is read whole before its head goes on: only then is it known whether its
- * length, `ETag` and digests stay true. A longer one, or one that announces no length, goes on without them.
+ * Maximum announced bytes of a body that is read whole before its head is sent: only then is it known whether its
+ * length, `ETag` and digests stay true. Longer bodies, and those of unannounced length, are sent without these headers.
  */
 const MAX_WHOLE_BODY_BYTES = 65_536;
 const NO_CONTENT = 204;

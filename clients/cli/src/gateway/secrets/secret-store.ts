@@ -1,24 +1,26 @@
 import { readSecret, SecretFault, type SecretSource, sourceLabel } from './secret-value.js';
 
-/** Files are read again after so many milliseconds: a change takes effect within ten seconds. */
+/** Milliseconds between two readings of the files, so that a change takes effect within ten seconds. */
 const REREAD_MS = 5_000;
 const MAX_EARLIER_VALUES = 10;
-/** Values of the files before that are kept for a file with few secrets, or none. */
+/**
+ * Minimum number of values of earlier configuration files that are remembered, however few secrets the new file has.
+ */
 const MIN_DROPPED_VALUES = 100;
 
 export interface SecretStoreOptions {
   readonly environment: NodeJS.ProcessEnv;
-  /** Is told, once for each change, of a file that can no longer be used. The last value stays in use. */
+  /** Called once for each change that makes a file unusable. The last value stays in use. */
   readonly onFault: (fault: SecretFault) => void;
   readonly rereadMs?: number;
-  /** The store that this one takes the place of: answers may still contain its values. */
+  /** The store of the previous configuration file: answers may still contain its values. */
   readonly replaced?: SecretStore;
 }
 
 interface StoredSecret {
   readonly source: SecretSource;
   value: string;
-  /** The last values before it, newest first: an answer may still contain them. */
+  /** Earlier values of the secret, newest first: an answer may still contain them. */
   earlierValues: readonly string[];
   /** Message of the fault of the last reading; null if there was none. */
   fault: string | null;
@@ -38,13 +40,16 @@ export class SecretStore {
   private readonly timer: NodeJS.Timeout;
   private reading: Promise<void> | null = null;
   private changes = 0;
-  /** The store of the next file. */
+  /** The store of the next configuration file; null while this one is in use. */
   private successor: SecretStore | null = null;
 
   private constructor(
     secrets: readonly StoredSecret[],
     private readonly options: SecretStoreOptions,
-    /** Values of the last files that this one does not have, newest first: their requests may still run. */
+    /**
+     * Values of earlier configuration files that this one lacks, newest first: requests that began with those files may
+     * still run.
+     */
     private readonly droppedValues: readonly string[],
   ) {
     this.secrets = new Map(secrets.map((secret) => [sourceLabel(secret.source), secret]));
@@ -53,7 +58,7 @@ export class SecretStore {
 
   /** @throws SecretFaults if a secret is missing or cannot be a credential. */
   static async open(sources: readonly SecretSource[], allOptions: SecretStoreOptions): Promise<SecretStore> {
-    // The store that is replaced is not kept.
+    // The replaced store is not referenced any longer, so that its memory is freed.
     const { replaced, ...options } = allOptions;
     const unique = [...new Map(sources.map((source) => [sourceLabel(source), source])).values()];
     const results = await Promise.allSettled(unique.map((source) => readSecret(source, options.environment)));
@@ -76,12 +81,12 @@ export class SecretStore {
     return new SecretStore(secrets, options, dropped);
   }
 
-  /** Grows whenever a value changes, here or in a store that follows. */
+  /** Number that grows whenever a value changes, in this store or in one that has replaced it. */
   get version(): number {
     return this.changes + (this.successor === null ? 0 : 1 + this.successor.version);
   }
 
-  /** Another store takes the place of this one, whose requests may go on. */
+  /** Notes the store that replaces this one. Requests that began with this one may still run. */
   replace(successor: SecretStore): void {
     this.successor = successor;
   }
@@ -95,7 +100,10 @@ export class SecretStore {
     return valuesOf(this.requireSecret(source));
   }
 
-  /** Returns the values that requests of the file before, and of all later files, send: an answer may contain them. */
+  /**
+   * Returns the values that requests of other configuration files send, earlier or later ones: an answer may contain
+   * them.
+   */
   otherValues(): string[] {
     const later = this.successor === null ? [] : [...this.successor.values(), ...this.successor.otherValues()];
     return [...this.droppedValues, ...later];
@@ -110,7 +118,7 @@ export class SecretStore {
     return [...new Set([...this.values(), ...this.droppedValues.slice(0, maxBefore)])];
   }
 
-  /** The last values of a source that are others than `value`, newest first. */
+  /** Returns the last values of a source that differ from `value`, newest first. */
   private valuesBefore(source: SecretSource, value: string): readonly string[] {
     const secret = this.secrets.get(sourceLabel(source));
     return secret === undefined ? [] : withoutValue(valuesOf(secret), value);
@@ -126,7 +134,7 @@ export class SecretStore {
     return secret;
   }
 
-  /** One reading at a time: a file on a slow disk is not read twice at once. */
+  /** Reads all files again, unless a reading is still running: on a slow disk it may take long. */
   private async reread(): Promise<void> {
     if (this.reading !== null) return;
     const files = [...this.secrets.values()].filter(({ source }) => 'file' in source);

@@ -8,17 +8,20 @@ import { SettingsError, shownMessage } from '../../settings.js';
 import { Exchange, type SendResult } from './exchange.js';
 import type { HeaderPair } from './request-headers.js';
 
-/** After so many idle milliseconds a connection carries no request that changes something: it may be dead. */
+/**
+ * Milliseconds of idleness after which a connection carries no request that changes something, because the connection
+ * may be dead.
+ */
 const WRITE_IDLE_MS = 4_000;
-/** Connections for GET and HEAD may be idle for longer, unless the upstream names a shorter time. */
+/** Milliseconds for which a connection for GET and HEAD may be idle, unless the upstream names a shorter time. */
 const READ_IDLE_MS = 30_000;
 const CONNECT_MS = 10_000;
 /**
- * Maximum number of connections, as many as requests that run at a time. Further requests wait, so that they do not
- * take the file descriptors of all.
+ * Maximum number of connections: as many as the requests that a gateway runs at a time. Further requests wait, so that
+ * they do not take the file descriptors of all others.
  */
 const MAX_CONNECTIONS = 1_000;
-/** An answer of HTTP that sends nothing for so long is cut. */
+/** Milliseconds of silence after which an answer is cut. */
 const MAX_SILENCE_MS = 300_000;
 const MAX_HEAD_BYTES = 65_536;
 /** Bytes of a body that are given to a connection at a time: TLS holds them a second time until they have been read. */
@@ -42,7 +45,7 @@ export interface UpstreamRequest {
   readonly body: Buffer;
   /** True if no other request may follow on the connection. */
   readonly endsConnection: boolean;
-  /** The most time until the head of the answer, with the time to connect. */
+  /** Maximum milliseconds until the head of the answer, including the time to connect. */
   readonly timeoutMs: number;
 }
 
