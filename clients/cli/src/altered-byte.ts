@@ -2,18 +2,21 @@ import { closeSync, openSync, readSync, writeSync } from 'node:fs';
 
 /** An alteration of a file: the text around it, before and after. */
 export interface Alteration {
-  /** Number of its line, from 1. */
+  /** Number of the altered line, counted from 1. */
   readonly line: number;
   readonly was: string;
   readonly is: string;
 }
 
-/** Bytes at the start of the file in which a place is looked for. */
+/** Bytes at the start of the file in which a digit is sought. */
 const WINDOW = 4 * 1024 * 1024;
 /** Texts that come before a digit that somebody would want to alter, the best first. */
 const PLACES = ['"amount":', '"timestamp":"'];
 
-/** Alters one digit of an export of the chain: an amount, or else a time. Null if it has no entry. */
+/**
+ * Alters one digit in the file of an export: of an amount or, if there is none, of a time. Returns null if neither is
+ * found.
+ */
 export function alterOneByte(file: string): Alteration | null {
   const descriptor = openSync(file, 'r+');
   try {

@@ -25,8 +25,9 @@ export interface ApprovalWait {
 }
 
 /**
- * The calls of this process that wait for approvals. The last call for an execution that is cancelled withdraws it, if
- * one of them has created it: nobody waits for the approval any longer, so reviewers should not see it.
+ * Keeps track of the calls of this process that wait for approvals. When the last call for an execution is cancelled,
+ * the request for approval is withdrawn if one of the calls created it: nobody waits any longer, so reviewers should
+ * not see it.
  */
 export class ApprovalWaits {
   private readonly calls = new Map<string, WaitingCalls>();
@@ -52,7 +53,10 @@ export class ApprovalWaits {
     }
   }
 
-  /** Keeps the request for approval: the client was told that its call succeeds once it is approved. */
+  /**
+   * Keeps the request for approval when its calls end: the client was told that a repeated call succeeds after the
+   * approval.
+   */
   promise(id: string): void {
     // A client need not call again, so the set must have a bound.
     this.promises.delete(id);

@@ -16,7 +16,7 @@ import {
 const MAX_HOLD_SECONDS = 50;
 /** Milliseconds between two requests if the service does not hold them. */
 const PAUSE_MS = 1_500;
-/** After that time the decision has expired. */
+/** Longest wait, an ISO 8601 duration: after that time the decision has expired. */
 const MAX_WAIT = 'P7D';
 
 interface ChangeOptions {
@@ -38,7 +38,7 @@ export function withChangeWait(command: Command): Command {
     .hook('preAction', (_command, action) => {
       const { wait: patience, breakGlass } = action.opts<ChangeOptions>();
       running = { ...(patience !== undefined && { wait: patience }), ...(breakGlass !== undefined && { breakGlass }) };
-      // Actions send some of their options to the service.
+      // The options are removed, because some actions send their options to the service.
       for (const name of ['wait', 'breakGlass']) action.setOptionValue(name, undefined);
     });
 }
@@ -54,7 +54,7 @@ export function withBreakGlass(send: typeof fetch): typeof fetch {
   };
 }
 
-/** Says on stderr what a change waits for, and waits as long as the command was told to. */
+/** Prints on stderr what a change waits for, and waits for its approval as long as the option --wait says. */
 export function changeWaits(governance: () => GovernanceClient): ChangeWaits {
   return {
     approval: async (decision) => {
@@ -83,7 +83,7 @@ async function settledDecision(governance: GovernanceClient, proposed: ChangeDec
     try {
       decision = await governance.get('/api/v1/decisions/{id}', { path: { id: decision.id }, query: { wait } });
     } catch (error) {
-      // The service may be starting again: the decision stays.
+      // The service may be starting again, and the decision outlasts that.
       if (!(error instanceof GovernanceError && isTemporary(error))) throw error;
     }
     if (decision.status === 'proposed') await sleep(Math.max(0, Math.min(PAUSE_MS, end - performance.now())));
@@ -93,7 +93,7 @@ async function settledDecision(governance: GovernanceClient, proposed: ChangeDec
 
 async function approvedText(governance: GovernanceClient, { reviews }: ChangeDecision): Promise<string> {
   const ids = reviews.flatMap(({ approverId }) => approverId ?? []);
-  // The key may not read agents.
+  // A key that may not read agents gets ids without names.
   const names = await agentNames(governance, ids).catch(() => new Map<string, string>());
   return plain(`Approved by ${ids.map((id) => withName(id, names)).join(', ')}.`);
 }

@@ -46,7 +46,7 @@ const program = new Command('gov')
     'after',
     '\nNew here? Run `gov tour`; it needs nothing else.\n\nThe key comes from --profile or GOVERNANCE_PROFILE, GOVERNANCE_API_KEY, or `gov login`; the service is at GOVERNANCE_URL,\nor where the login was, or at http://127.0.0.1:3000. The key of a login is sent only\nto the service of that login.\nExit codes: 0 done, 1 refused or failed, 2 a plan changes something.',
   )
-  // Faults of the command line are printed in one place, below.
+  // `reportError` prints the faults of the command line, so the parser prints none.
   .configureOutput({ outputError: () => undefined })
   // Options after a command belong to it: `gov policies` and its subcommands have options of the same names.
   .enablePositionalOptions()
@@ -80,7 +80,7 @@ program.hook('preAction', (_program, command) => {
   let profile: string | undefined;
   for (let current: Command | null = command; current !== null; current = current.parent) {
     profile ??= current.opts<{ profile?: string }>().profile;
-    // Actions send some of their options to the service.
+    // The option is removed, because some actions send their options to the service.
     current.setOptionValue('profile', undefined);
   }
   if (profile !== undefined) useProfile(profile);
@@ -91,7 +91,8 @@ const isHook = isHookLine(
 );
 if (isHook) blockFailures();
 
-// The reader of the output may close it early, as in `gov export | head`. A denial of a hook has then not been read.
+// The reader of the output may close it early, as in `gov export | head`. For a hook this is a failure, because its
+// denial was not read.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
   void endEarly(isHook ? 1 : 0);
@@ -102,7 +103,7 @@ process.stderr.on('error', () => undefined);
 try {
   await program.parseAsync();
 } catch (error) {
-  process.exitCode = exitCodeOf(error);
+  process.exitCode = reportError(error);
 }
 
 /** Gives every command the option that names a profile. */
@@ -113,13 +114,16 @@ function offerProfiles(parent: Command): void {
   }
 }
 
-/** Errors that users can act on are printed in one line; any other is a defect, and is thrown. */
-function exitCodeOf(error: unknown): number {
+/**
+ * Prints an error that users can act on, in one line, and returns the exit code.
+ * @throws any other error, because it is a defect
+ */
+function reportError(error: unknown): number {
   if (error instanceof CommanderError) {
     if (!PRINTED.includes(error.code)) printError(plain(commandLineFault(error, program, process.argv.slice(2))));
     return error.exitCode;
   }
-  if (!EXPECTED.some((kind) => error instanceof kind) && !isOfFile(error)) throw error;
+  if (!EXPECTED.some((kind) => error instanceof kind) && !isFileSystemError(error)) throw error;
   const id = error instanceof GovernanceError && error.requestId !== null ? ` (request ${error.requestId})` : '';
   const advice = error instanceof GovernanceError ? adviceOn(error) : '';
   printError(`${shownMessage(error)}${advice}${plain(id)}`);
@@ -127,7 +131,7 @@ function exitCodeOf(error: unknown): number {
 }
 
 /** True for an error of the file system, for example a folder that cannot be written to; its message names the path. */
-function isOfFile(error: unknown): boolean {
+function isFileSystemError(error: unknown): boolean {
   return error instanceof Error && 'syscall' in error && 'path' in error;
 }
 

@@ -4,8 +4,8 @@ import { plain } from './output.js';
 import { SettingsError } from './settings.js';
 
 /**
- * A list finds as little for an agent that does not exist as for one that has done nothing. Only a key with the scope
- * `read` can tell them apart.
+ * Requires that an agent exists, because a list finds as little for an unknown agent as for one that has done nothing.
+ * Does nothing for a key without the scope `read`, which cannot tell.
  * @throws SettingsError
  */
 export async function requireAgent(governance: GovernanceClient, idOrName: string): Promise<void> {

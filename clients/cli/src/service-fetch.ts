@@ -1,9 +1,6 @@
 import { Agent, type Dispatcher, request } from 'undici';
 
-/**
- * Milliseconds for which a connection is kept that nothing uses: less than the service, or a proxy in front of it,
- * keeps it.
- */
+/** Milliseconds for which an idle connection is kept: less than the service, or a proxy in front of it, keeps it. */
 const MAX_IDLE_MS = 50_000;
 /** Maximum time in milliseconds to connect. */
 const MAX_CONNECT_MS = 10_000;
@@ -22,8 +19,8 @@ const agent = new Agent({
 });
 
 /**
- * A substitute for `fetch` for the client's requests: a body of text, a response that is read whole, and no redirects.
- * A call of a tool waits for two requests, and each takes `fetch` several times the processor time.
+ * Does what `fetch` does for requests to the service, with a body of text, a response that is read whole, and no
+ * redirects. `fetch` would take several times the processor time, and each call of a tool waits for two requests.
  */
 export async function serviceFetch(url: string | URL | Request, init: RequestInit = {}): Promise<Response> {
   const { method = 'GET', signal = null, body = null, headers } = init;

@@ -37,15 +37,18 @@ export async function writeNewFile(file: string, write: (to: NodeJS.WritableStre
   }
 }
 
-/** @param end text for the error if the connection breaks: what was not reached, and what that means */
+/**
+ * Writes the body of a response to a stream.
+ * @param end end of the message if the connection breaks before the end of the body
+ */
 async function write(settings: Settings, path: string, to: NodeJS.WritableStream, end: string): Promise<void> {
-  // Its body is read outside of `send`, which would start again if the connection breaks.
+  // The body is read outside of `send`, which would send the request again if the connection breaks.
   const transport = new Transport({ ...settings, fetch: findingFetch(settings.url) });
   const { body } = await transport.send({ method: 'get', path }, (response) => Promise.resolve(response));
   try {
     await pipeline(Readable.from(body ?? []), to, { end: to !== process.stdout });
   } catch (cause) {
-    // The error of a `fetch` body whose connection broke; any other comes from the target.
+    // A broken connection makes `fetch` throw a TypeError; any other error comes from the target.
     if (!(cause instanceof TypeError)) throw cause;
     throw new GovernanceError(`The connection broke before ${end}.`, { code: 'UNREACHABLE', status: null, cause });
   }

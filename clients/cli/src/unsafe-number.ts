@@ -1,4 +1,4 @@
-/** A value of the JSON in which the search goes on. */
+/** A value whose members are still to be searched. */
 interface Place {
   readonly value: unknown;
   readonly path: string;
@@ -10,15 +10,15 @@ const INTEGER = /^-?\d+$/;
 const TOO_LARGE = '1e999';
 
 /**
- * Returns the path of a number that would change silently: an integer whose digits are not those that JavaScript, and
- * so the service, writes for it, or one that no double can hold. Undefined if there is none. Integers are expected as
- * bigints, which have all digits.
+ * Returns the path of a number that would change silently; undefined if there is none. It is an integer whose digits
+ * differ from those that JavaScript, and so the service, writes for it, or a number that no double can hold. Integers
+ * are expected as bigints, which keep all digits.
  */
 export function changedNumberIn(value: unknown, path: string): string | undefined {
   return placeIn(value, path, isChanged);
 }
 
-/** Returns the same for a text that is valid JSON. */
+/** Does what {@link changedNumberIn} does, for the text of valid JSON. */
 export function changedNumberInJson(text: string, path: string): string | undefined {
   const markedText = text.replace(STRING_OR_NUMBER, (literal) =>
     INTEGER.test(literal) && isChanged(BigInt(literal)) ? TOO_LARGE : literal,
@@ -27,14 +27,14 @@ export function changedNumberInJson(text: string, path: string): string | undefi
 }
 
 /**
- * Returns the path of a number that may have changed when another program parsed it: nobody knows any more with which
- * digits an integer beyond 2^53−1 was written.
+ * Returns the path of a number that may have changed when another program parsed it, such as an integer beyond 2^53−1,
+ * whose original digits are lost.
  */
 export function doubtfulNumberIn(value: unknown, path: string): string | undefined {
   return placeIn(value, path, isDoubtful);
 }
 
-/** Returns a sentence about such a number. */
+/** Returns a sentence about a number that would change. */
 export function changedNumberText(path: string): string {
   return `${path} is a number that would change silently, such as an integer beyond 2^53−1: send it as a text.`;
 }
@@ -49,7 +49,7 @@ function isDoubtful(value: unknown): boolean {
   return !Number.isFinite(value) || (Number.isInteger(value) && !Number.isSafeInteger(value));
 }
 
-/** Returns the path of the first value of such a kind; undefined if there is none. */
+/** Returns the path of a value for which `isSought` returns true; undefined if there is none. */
 export function placeIn(value: unknown, path: string, isSought: (value: unknown) => boolean): string | undefined {
   const visited = new Set<unknown>();
   const queue: Place[] = [{ value, path }];

@@ -1,9 +1,9 @@
-/** The time limits of signals: without them, nothing holds a timer of which only `AbortSignal.any` knows. */
+/** Maps each returned signal to its time limit, so that the limit is not collected as garbage before it fires. */
 const limits = new WeakMap<AbortSignal, AbortSignal>();
 
 /**
- * Returns a signal that fires with another, or after a time. In Node.js 20, `AbortSignal.any` does not keep the signal
- * of a timer: once that is collected as garbage, it never fires.
+ * Returns a signal that fires when `signal` does or when the time is over. In Node.js 20, `AbortSignal.any` does not
+ * keep the signal of a timer in memory, and a collected timer never fires.
  */
 export function withTimeLimit(signal: AbortSignal, milliseconds: number): AbortSignal {
   const limit = AbortSignal.timeout(milliseconds);

@@ -21,7 +21,7 @@ interface AccessOptions {
   readonly json?: boolean;
 }
 
-/** Names the default effect where a plan names policies. */
+/** Stands for the default effect in a list of policies. */
 const BY_DEFAULT = { id: null, name: 'the default effect', version: '' };
 
 export function addAccessCommand(program: Command): void {
@@ -106,7 +106,7 @@ function regionLines(access: Access, name: string): PlanLine[] {
   ];
 }
 
-/** A region as an effect of a plan that begins where nothing is allowed. */
+/** Returns a region as the effect of a plan before which nothing is allowed. */
 function effectOf({ because, ...region }: Region, subjects: string[]): Effect {
   const to = because.to ?? [BY_DEFAULT];
   return { ...region, subjects, from: { effect: 'deny' }, because: { from: [], to } };

@@ -23,12 +23,12 @@ export interface KeptCall extends AuthorizedCall {
 const SUFFIX = '.json';
 /** The name of a file that a hook has claimed, to add the outcome. */
 const CLAIMED = /\.json\.\d+\.json$/;
-/** Time in milliseconds after which a tool that has not run never will: its user refused it. */
+/** Milliseconds after which a tool that has not run never will, because its user refused it. */
 const MAX_APPROVAL_MS = 30 * 24 * 60 * 60_000;
 /** Maximum time in milliseconds that a hook takes. */
 const MAX_HOOK_MS = 1_000_000;
 
-/** Remembers, from the hook before the use of a tool to the hook after it, which execution authorised it. */
+/** Remembers which execution authorised a use of a tool, for the hook that runs after the tool. */
 export function keepAuthorized(call: string, service: string, execution: Execution): void {
   mkdirSync(folder(), { recursive: true, mode: 0o700 });
   for (const path of paths()) {
@@ -38,8 +38,8 @@ export function keepAuthorized(call: string, service: string, execution: Executi
 }
 
 /**
- * Claims the remembered use, to add its outcome; null if it was not authorised here, or is already reported. Equal uses
- * without ids are interchangeable: they were authorised as the same.
+ * Claims the remembered use of a tool, and adds the outcome. Returns null if no hook here has authorised the use, or
+ * its outcome is known. Equal uses without ids are interchangeable, because the same request authorised each.
  */
 export function keepOutcome(call: string, outcome: Outcome): KeptCall | null {
   for (const path of paths().filter((file) => basename(file).startsWith(digestOf(call)) && !CLAIMED.test(file))) {

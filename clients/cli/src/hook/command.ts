@@ -7,7 +7,7 @@ import { answerClaudeCode, type HookOptions } from './claude-code.js';
 
 /** Exit code with which a hook blocks a tool call; any other code would let it proceed. */
 const BLOCKED = 2;
-/** Words that only a hook's command line has at or near the position of a command. */
+/** Words that tell the command line of a hook, even one whose command is misspelt. */
 const WORDS = ['hook', 'claude-code'];
 /** Time limit in seconds. A hook that exceeds the limit of Claude Code, 60 by default, does not block. */
 const TIMEOUT = 45;

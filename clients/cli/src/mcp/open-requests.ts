@@ -1,6 +1,8 @@
 import { MAX_MESSAGE_BYTES } from './servers/messages.js';
 
-/** Requests of a client that are served at a time, its subscriptions among them, and the bytes of all of them. */
+/**
+ * Maximum number of requests of a client that are served at a time, including subscriptions, and their bytes together.
+ */
 const MAX_OPEN = 1_000;
 const MAX_OPEN_BYTES = 4 * MAX_MESSAGE_BYTES;
 
@@ -10,7 +12,7 @@ export class OpenRequests {
   private readonly sizes = new Map<unknown, number>();
   private bytes = 0;
 
-  /** Notes a request. Returns why it is refused; null if it is not. */
+  /** Notes a request. Returns null, or why the request is refused. */
   begin(id: unknown, bytes: number): string | null {
     if (this.sizes.has(id)) return 'The id of a request is in use by another.';
     if (this.sizes.size >= MAX_OPEN || this.bytes + bytes > MAX_OPEN_BYTES)

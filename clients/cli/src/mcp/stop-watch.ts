@@ -3,10 +3,7 @@ import type { GovernanceClient } from '../../../typescript/src/index.js';
 import type { ToolRequest } from './mapping.js';
 import { type ListedStop, RunningCalls } from './running-calls.js';
 
-/**
- * Seconds for which the service holds a question for its stops: less than the 60 after which many proxies cut a
- * request.
- */
+/** Seconds for which the service holds a request for the list of stops: many proxies cut a request after 60. */
 const WAIT = 50;
 /** Pause in milliseconds after a failed long poll. */
 const PAUSE = 5_000;
@@ -21,8 +18,9 @@ export interface StopsSource {
 }
 
 /**
- * Holds one wait for the service's stops from the first call on, and cancels the calls that a stop covers, or whose
- * agent is suspended, or whose key has ended: keys of agents follow no events.
+ * Waits for changes of the service's stops from the first call on, in one request at a time. Cancels the calls that a
+ * stop covers, and those whose agent is suspended or whose key has ended. It does not follow events, which the keys of
+ * agents may not read.
  */
 export class StopWatch {
   private readonly calls = new RunningCalls();

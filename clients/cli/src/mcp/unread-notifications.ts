@@ -3,20 +3,28 @@ interface SentNotification {
   readonly params?: Record<string, unknown>;
 }
 
-/** Bounds the notifications that a client has not read: a server may send more than its client ever reads. */
+/**
+ * Sends notifications to a client, and drops those beyond a bound on what the client has left unread: a server may send
+ * more notifications than its client ever reads.
+ */
 export class UnreadNotifications {
   private count = 0;
   private bytes = 0;
 
-  /** @param maxBytes bytes of several together; one alone always has room, as each message is bounded. */
+  /**
+   * @param maxCount maximum number of unread notifications
+   * @param maxBytes maximum bytes of all unread notifications together; a single notification may exceed it, because
+   *   the size of each message is bounded elsewhere
+   */
   constructor(
     private readonly maxCount: number,
     private readonly maxBytes: number,
   ) {}
 
   /**
-   * Sends a notification, and returns true; without room for it, drops it and returns false.
-   * @param send resolves when the client has read it, or the connection has taken it over.
+   * Sends a notification and returns true; drops it and returns false if there is no room for it.
+   * @param send passes the notification on, and resolves when the client has read it or the connection has taken it
+   *   over
    */
   send<Sent extends SentNotification>(notification: Sent, send: (notification: Sent) => Promise<void>): boolean {
     if (this.count >= this.maxCount) return false;
@@ -24,7 +32,7 @@ export class UnreadNotifications {
     if (this.count > 0 && this.bytes + size > this.maxBytes) return false;
     this.count += 1;
     this.bytes += size;
-    // A failure does not matter: the client may be about to disconnect, and its calls still have to be reported.
+    // A failed send is ignored: the client may be disconnecting, and its calls still have to be reported.
     send(notification)
       .catch(() => undefined)
       .finally(() => {

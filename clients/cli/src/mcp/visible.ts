@@ -14,7 +14,7 @@ export interface ListCandidate<Item> {
   readonly question: Question | 'shown' | 'hidden';
 }
 
-/** The members of the proxy's options that this needs. */
+/** Options of {@link Visible}, which are a part of those of the proxy. */
 export interface VisibleOptions {
   readonly left: RateLimitLeft;
   readonly forWhom: PrincipalOptions;

@@ -1,9 +1,10 @@
-/** Number of resources that share a beginning from which on everything below it is allowed. */
+/** Minimum number of resources below a prefix for which one pattern allows everything below the prefix. */
 const MIN_SHARING = 5;
 
 /**
- * Returns patterns that name these resources and little else: each by its id, or, from five on that share a beginning,
- * all below that beginning (`orders/*`), the longest such beginning first.
+ * Returns patterns that match these resources and little else. From five resources below a prefix, one pattern such as
+ * `orders/*` matches everything below the prefix; the longest prefixes are tried first. Every other resource gets a
+ * pattern of its own. `unnameable` lists the ids that no pattern can name.
  */
 export function draftedResources(ids: readonly string[]): {
   readonly patterns: string[];
@@ -13,7 +14,7 @@ export function draftedResources(ids: readonly string[]): {
   const patterns: string[] = [];
   for (const prefix of beginnings(ids)) {
     const below = [...remaining].filter((id) => id.startsWith(`${prefix}/`));
-    // A pattern cannot name an id with a `*`.
+    // No pattern can name an id with a `*`, so the pattern of the prefix has to match the id.
     if (below.length < MIN_SHARING && !below.some((id) => id.includes('*'))) continue;
     patterns.push(`${prefix}/*`);
     for (const id of below) remaining.delete(id);
@@ -25,7 +26,9 @@ export function draftedResources(ids: readonly string[]): {
   };
 }
 
-/** Returns the beginnings of ids up to each `/`, the longest first; of a URL, at least its host. */
+/**
+ * Returns the prefixes of ids that end before a `/`, the longest first. A prefix of a URL contains at least its host.
+ */
 function beginnings(ids: readonly string[]): string[] {
   const prefixes = new Set<string>();
   for (const id of ids) {

@@ -19,8 +19,8 @@ const MAX_LINES = 20;
 /** Maximum number of sentences in a line, unless all are shown. */
 const MAX_SENTENCES = 3;
 /**
- * Weights of a sentence: that everybody is meant counts more than that everything is, and that counts more than
- * everywhere.
+ * Weights by which sentences are ordered: one about everybody counts more than one about every action, and that more
+ * than one about every resource.
  */
 const [EVERYBODY, EVERYTHING, EVERYWHERE] = [4, 2, 1];
 

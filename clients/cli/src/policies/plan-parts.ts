@@ -22,10 +22,10 @@ export interface PlanPart {
 /** The place of an action. */
 export type Place = Pick<PlanPart, 'resources' | 'resourceTypes'>;
 
-/** Unites a member of two parts that differ in nothing else; null if one part cannot have both. */
+/** Unites two parts that differ in one member only, and returns that member; null if no single part has both. */
 type Union = (left: PlanPart, right: PlanPart) => Partial<PlanPart> | null;
 
-/** Beyond so many comparisons of patterns, parts stay apart. */
+/** Maximum number of comparisons of patterns; beyond it, two parts stay apart. */
 const MAX_COMPARED = 1_000_000;
 
 const UNIONS: readonly (readonly [keyof PlanPart, Union])[] = [
@@ -82,7 +82,9 @@ function memberOf(
   return patterns === null ? null : { [respect]: patterns };
 }
 
-/** Unites two lists of conditions: if only those of one policy differ, they make no difference. */
+/**
+ * Unites two lists of conditions that differ in one policy only: whether its conditions hold makes no difference then.
+ */
 function withEither(left: readonly PartCondition[], right: readonly PartCondition[]): Partial<PlanPart> | null {
   if (left.length !== right.length || left.some(({ policy }, index) => policy !== right[index]?.policy)) return null;
   const same = left.filter(({ holds }, index) => holds === right[index]?.holds);
@@ -93,7 +95,7 @@ function unionOf(first: Patterns, second: Patterns, covers: Covers): Patterns | 
   const all = [...new Set([...first.in, ...second.in])];
   const except = [...new Set([...first.except, ...second.except])].filter((pattern) => !all.includes(pattern));
   if (all.length * Math.max(all.length, except.length) > MAX_COMPARED) return null;
-  // One part excepts something of which the other has a part.
+  // One part has an exception that contains a pattern of the other part.
   if (except.some((exception) => all.some((pattern) => covers(exception, pattern)))) return null;
   return { in: all.filter((pattern) => !all.some((wider) => wider !== pattern && covers(wider, pattern))), except };
 }
