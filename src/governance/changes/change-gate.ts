@@ -273,7 +273,10 @@ function isUsable({ status, change, resolvedAt, executeWithin }: Decision, now: 
   return resolvedAt !== null && executeWithin !== null && now < addDuration(executeWithin, resolvedAt);
 }
 
-/** False for a refusal, for a request that changed nothing, and for a change that one person may make. */
+/**
+ * True if a request must wait for a second person. False for a refusal, a request that changed nothing, and a change
+ * that one person may make.
+ */
 function mustWait(
   { held: { rule, input }, caller }: GatedRequest,
   { result, first }: { readonly result: unknown; readonly first: number },
@@ -283,7 +286,10 @@ function mustWait(
   return hasChanged && !(result instanceof Refusal) && rule.isHeld?.(input, caller, result) !== false;
 }
 
-/** Runs a command anew whose entries no change and no emergency has made: it needs no second person. */
+/**
+ * Discards what a command has written, and runs it again as one that needs no second person: its entries name neither a
+ * change nor an emergency.
+ */
 function runAlone(transaction: ServiceTransaction, command: ServiceCommand<unknown>): Promise<unknown> {
   transaction.discard();
   transaction.entryAddition = {};

@@ -11,12 +11,12 @@ import type { ApproverGroup } from '../policies/approval/approval-requirement';
 import { changeApprovers, isChangeApprover } from './change-approvers';
 import { haveOverlapped, type Tenure } from './tenures';
 
-/** Most people whose tokens are remembered until changes are held back. */
+/** Most people whose tokens are remembered; once changes are held back, no more are. */
 const MAX_TOKENS = 1_000;
 
 /**
- * Knows whether changes are held back: with FOUR_EYES, once two people who could approve them had a key or token for
- * reviews at the same time. Otherwise nobody could make the first change.
+ * Knows whether changes are held back. With FOUR_EYES, that begins once two people who could approve changes have had a
+ * key or token for reviews at the same time: otherwise nobody could make the first change.
  */
 @Injectable()
 export class FourEyes implements OnApplicationBootstrap {
@@ -38,7 +38,7 @@ export class FourEyes implements OnApplicationBootstrap {
     return this.configuration.fourEyes;
   }
 
-  /** ISO 8601 duration. */
+  /** Time after its approval in which a change must be made, an ISO 8601 duration. */
   get within(): string {
     return this.configuration.changeWithin;
   }
@@ -74,8 +74,8 @@ export class FourEyes implements OnApplicationBootstrap {
   }
 
   /**
-   * Writes the mark separately, because a command's writes may be discarded. If this fails, the next process finds out
-   * again.
+   * Writes the mark outside the command, whose writes may be discarded. If this fails, the next process finds out again
+   * that changes are held back.
    */
   private keepMark(): void {
     this.ledger

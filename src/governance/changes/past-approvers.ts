@@ -6,12 +6,17 @@ import type { Decision } from '../decisions/decision.entity';
 import { isChangeApprover } from './change-approvers';
 import { FourEyes } from './four-eyes';
 
-/** Time before an emergency in which a person could have approved the change, so that they hear of it. */
+/**
+ * Period before an emergency, as an ISO 8601 duration: people who could approve changes in it hear of the emergency.
+ */
 const WITHIN = 'P30D';
 /** Most states of a person that are examined. */
 const MAX_STATES = 200;
 
-/** Finds people who could have approved an emergency change, because the change may have taken their role. */
+/**
+ * Finds people who could have approved an emergency change. Past states count, because the change itself may have taken
+ * their roles.
+ */
 @Injectable()
 export class PastApprovers {
   constructor(
@@ -20,8 +25,8 @@ export class PastApprovers {
   ) {}
 
   /**
-   * True if the person could have approved. Suspended people count, and people who have lost the role since. Nobody
-   * could have approved their own change.
+   * True if the person could have approved the change shortly before it was made, even if suspended then or now without
+   * the role. False for the person who made the change.
    */
   async couldHaveApproved(
     { id }: Pick<Agent, 'id'>,
@@ -34,7 +39,7 @@ export class PastApprovers {
       const state = await this.history.stateAt(AGENT, id, sequence);
       if (state === undefined) return false;
       if (isChangeApprover(state.record, this.fourEyes.groups)) return true;
-      // The state already held at the beginning of the time.
+      // The state was already in force at the beginning of the period.
       if (state.record.updatedAt <= from) return false;
       sequence = state.since - 1;
     }

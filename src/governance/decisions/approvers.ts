@@ -77,7 +77,7 @@ interface Candidate extends Reviewer {
 
 /** The result of a search. */
 interface SearchPage {
-  /** The places of the agent by the sequences of the page's rows, and of the row after them. */
+  /** Maps the sequences of the page's rows, and of the next row, to the ids in whose place the agent could approve. */
   readonly places: ReadonlyMap<number, readonly string[]>;
   readonly total: number;
 }

@@ -31,7 +31,7 @@ import type { ProposeDecisionRequest } from './dto/decision.requests';
 
 /** Type of the decisions by which agents ask people a question. */
 const QUESTION = 'question';
-/** Open questions of one agent. */
+/** Most open questions of one agent. */
 const MAX_OPEN_QUESTIONS = 20;
 
 /** @throws CONFLICT if the agent has as many open questions as it may. */

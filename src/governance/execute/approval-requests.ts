@@ -16,14 +16,17 @@ import type { CoveringGrant } from '../decisions/grants/grant-finder';
 const MAX_EXECUTIONS = 100;
 const TITLE_LENGTH = 500;
 /**
- * Most characters of the parameters of all executions that one commit cancels: each entry contains those of its
- * execution.
+ * Most characters of the parameters of all executions that one commit cancels. The entry of each execution contains its
+ * parameters.
  */
 export const MAX_CANCELLED_CHARACTERS = 4 * 1024 * 1024;
 
 const OF_REQUESTS = ['outcome', 'decisionId', 'approvedUntil'] as const;
 
-/** Members by which one of several executions is chosen as the answer. Parameters, which may be large, are not read. */
+/**
+ * Members by which one of several executions is chosen as the result. Parameters are not read, because they may be
+ * large.
+ */
 type RequestRow = Pick<Execution, (typeof OF_REQUESTS)[number] | 'id' | 'createdSequence'>;
 
 /** The requirement of the policies, its basis, and the bounds that apply to the request. */
@@ -198,8 +201,9 @@ async function pendingRequests(transaction: ServiceTransaction, agentId: string,
 }
 
 /**
- * True if one commit can cancel the requests for this action in all runs, and one more: whatever authorises the action
- * cancels them. They have the same parameters. Requests that are over count until they are settled.
+ * True if one commit could still cancel all open requests for this action, in all runs, after one more was added: an
+ * authorisation of the action cancels all of them. Each request has the same parameters. Expired requests count until
+ * they are settled.
  */
 async function canBeCancelledTogether(
   transaction: ServiceTransaction,

@@ -13,8 +13,8 @@ import { type ActionContext, ActionHandlers } from './handlers/action-handlers';
 import { type ActionOutcome, ActionRunner, failedBy } from './handlers/action-runner';
 
 /**
- * Seconds beyond ACTION_TIMEOUT after which the executions of a process that has ended are marked, because its lease
- * has lapsed.
+ * Seconds beyond ACTION_TIMEOUT for which a request waits for an execution that another request runs. If the process
+ * that runs it has ended, its lease has lapsed by then, and the execution is marked as interrupted.
  */
 const MARGIN = 90;
 

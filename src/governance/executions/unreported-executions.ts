@@ -10,21 +10,21 @@ import { type Execution, EXECUTION, noteOf } from './execution.entity';
 /** Time for which a gateway may report an execution. */
 const MAX_REPORT_TIME = 'P1D';
 const CHUNK = 100;
-/** Average polling interval in milliseconds; nobody waits for the end of an execution of the day before. */
+/** Average milliseconds between checks, which need not be frequent: the executions are a day old. */
 const INTERVAL_MS = 10_000;
 const FAILURE =
   'Its gateway did not report the outcome within a day: the gateway may have ended before it got the authorisation, or lost its journal.';
 
 type ReportedParts = Pick<Execution, 'outcome' | 'via' | 'createdAt' | 'approvedUntil'>;
 
-/** True from a day after the last moment at which the execution can have been authorised. */
+/** True if a day has passed since the last moment at which the execution can have been authorised. */
 function isUnreported({ outcome, via, createdAt, approvedUntil }: ReportedParts, now: string): boolean {
   return outcome === 'authorized' && via !== null && addDuration(MAX_REPORT_TIME, approvedUntil ?? createdAt) <= now;
 }
 
 /**
- * Settles executions that no gateway will report any more, so that none stays `authorized` for ever. A gateway learns
- * nothing about an execution if it ends before it receives the response.
+ * Fails executions that no gateway will report any more, so that none stays `authorized` for ever. A gateway that ends
+ * before it receives the authorisation does not know of the execution.
  */
 const UNREPORTED: DueRecords<Execution> = {
   kind: EXECUTION,

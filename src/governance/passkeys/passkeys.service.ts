@@ -235,7 +235,7 @@ export class PasskeyHolders implements OnApplicationBootstrap {
     return new Set(passkeys.map(({ agentId }) => agentId));
   }
 
-  /** Yields the ids of all these people, in chunks. */
+  /** Yields the ids of all people who could sign now, in chunks. */
   async *all(): AsyncGenerator<ReadonlySet<string>> {
     if (this.rpId === null) return;
     const conditions = [{ column: 'rpId', comparison: 'equals', value: this.rpId }] as const;

@@ -3,13 +3,16 @@ import type { Dialect } from '../../ledger/database/dialect';
 import { IS_RECENT } from '../executions/execution-conditions';
 import { MAX_ACTIONS_OF_CONDITION, MAX_ACTIONS_OF_QUESTION } from '../policies/evaluation/fact-bounds';
 
-/** Most keys with a time in one statement, which may look for executions of that many actions for each. */
+/**
+ * Most keys with a time in one statement: for each of them, the statement may look for executions of as many actions as
+ * a key allows.
+ */
 export const MAX_TIMED_KEYS = 10;
-/** Result in place of an id if the agent has used more actions. */
+/** Stands for the id of an execution if the agent has used more actions than the pattern is compared with. */
 export const TOO_MANY_ACTIONS = '';
 
 const KEY_COLUMNS = ['since', 'agentId', 'from', 'to', 'resourceKey', 'besides'];
-/** Position in a key of the most actions with which its pattern is compared. */
+/** Position in a key of the number of actions with which its pattern may be compared. */
 export const MAX_ACTIONS_POSITION = KEY_COLUMNS.length + 1;
 
 /**

@@ -115,8 +115,8 @@ export class PolicyTests {
   }
 
   /**
-   * True if a policy is among the deciding ones. An answer lists at most ten; if there are more, the policy is compared
-   * with one of them.
+   * True if the policy decides the check. An answer lists at most ten deciding policies; if it lists ten, the policy is
+   * compared with the first alone.
    */
   private async decides(
     name: string,

@@ -49,7 +49,7 @@ export function keepRequest(requestHash: string, decisionId: string, body: JsonO
   return { sql: KEEP, parameters: [requestHash, decisionId, JSON.stringify(body)] };
 }
 
-/** Forgets the body. The approved request is still found. */
+/** Returns the statement that removes the body of a request, and keeps the row by which its decision is found. */
 export function forgetBody(decisionId: string): SqlStatement {
   return { sql: FORGET_BODY, parameters: [decisionId] };
 }

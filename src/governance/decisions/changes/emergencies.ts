@@ -4,7 +4,7 @@ import type { RecordReader } from '../../../ledger/reading/record-reader';
 import { type Decision, DECISION } from '../decision.entity';
 import { CHANGE_REVIEW_TYPE, isAboutChange } from './change';
 
-/** Exceeds the number of emergencies that may wait for their review at a time. */
+/** Number of emergencies read at once; fewer may wait for their review. */
 const AT_ONCE = 100;
 const UNREVIEWED = { type: CHANGE_REVIEW_TYPE, status: 'proposed' } as const;
 const CONDITIONS = Object.entries(UNREVIEWED).map(
@@ -17,8 +17,9 @@ export function unreviewedEmergencies(transaction: LedgerTransaction): Promise<D
 }
 
 /**
- * Returns the times of the emergencies without a review. Whatever an emergency made has its time; a key or person that
- * has the same time by chance is barred as well. Empty unless one of the decisions is about a change.
+ * Returns the times, in ISO 8601, of the emergencies without a review; none unless one of the decisions is about a
+ * change. Keys and people that an emergency created have its time. One that has the same time by chance may not decide
+ * either.
  */
 export async function emergencyTimes(
   records: RecordReader,

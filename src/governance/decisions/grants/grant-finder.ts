@@ -36,7 +36,7 @@ const CHUNK = 1_000;
 /** Something that finds decisions and agents: a command's transaction, or the reader. */
 type Records = Pick<LedgerTransaction, 'find'>;
 
-/** Members of a rejected execution that are compared. */
+/** Members of a rejected execution that are compared with a request. */
 type RejectedExecution = Pick<Execution, (typeof OF_REJECTED)[number]>;
 
 /** A grant that covers a request, with the reviewers who counted for it or were passed over. */
@@ -112,7 +112,7 @@ export class GrantFinder {
   ): Promise<readonly (CoveringGrant | null)[]> {
     const grants = await this.loadActive(requests.flatMap((item) => item?.request ?? []));
     const rejections = new Map<string, readonly RejectedExecution[]>();
-    /** Requests of a list share the default parameters, which may be long. */
+    /** Hashes of parameters: the requests of a list may share default parameters, which may be long. */
     const hashes = new Map<JsonObject, string>();
     const results: (CoveringGrant | null)[] = [];
     for await (const item of yieldBetween(requests)) {
@@ -183,7 +183,7 @@ export class GrantFinder {
     const requestedPath = comparable(request.resourceId);
     for (const { resourceId, onBehalfOf, actionHash: rejectedHash, decisionId } of rejected) {
       if (decisionId === null || rejectedHash === null || comparable(resourceId) !== requestedPath) continue;
-      // Spelling and roles are the only differences between rejections of the same action.
+      // Executions of the same action differ only in the spelling of the resource and the roles of the principal.
       if (hashOf({ resourceId, onBehalfOf }) !== rejectedHash) continue;
       const decision = await records.find(DECISION, decisionId);
       if (decision !== undefined && rejectionEnd(decision) > now) return true;
@@ -216,6 +216,7 @@ interface ComparedRequest {
   readonly hashOf: ReturnType<typeof actionHasher>;
 }
 
+/** Returns the members that rejected executions of the requested action have. */
 function rejectedLike({ agentId, action, resourceType, onBehalfOf: principal }: CoverageRequest) {
   return { agentId, action, resourceType, principal, outcome: 'rejected' } as const;
 }

@@ -44,12 +44,15 @@ export class ActionRunner {
     gate.signal.addEventListener('abort', () => setTimeout(() => this.stop(), GRACE).unref(), { once: true });
   }
 
-  /** Aborted when handlers are no longer run or waited for. */
+  /** Signal that is aborted when the service stops: from then on, no handler is run or waited for. */
   get stopping(): AbortSignal {
     return this.end.signal;
   }
 
-  /** Returns the failure of an authorised action that was stopped before its handler began; null if it may begin. */
+  /**
+   * Returns the failure of an authorised action that a stop covers before its handler begins; null if the handler may
+   * begin.
+   */
   async stopOf({ agentId, action }: Stoppable, stops = this.stops.active): Promise<ActionFailure | null> {
     const near = stops.filter((stop) => coversAction(stop, action) && (stop.agentId ?? agentId) === agentId);
     if (near.length === 0) return null;

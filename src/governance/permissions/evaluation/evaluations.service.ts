@@ -45,7 +45,7 @@ interface CheckBatch<Answer> {
   readonly parametersField?: string | undefined;
   /** True if the answers are explained, which examines more policies. */
   readonly isExplained?: boolean;
-  /** True if the answers depend on the requests alone, so that nothing else is read. */
+  /** True if the answers depend on the requests and policies alone, so that no facts are read. */
   readonly isOpen?: boolean;
   /** Yields the answers one by one, and null between the steps of a long one. */
   readonly answers: (checker: PermissionChecker) => Iterable<Answer | null>;

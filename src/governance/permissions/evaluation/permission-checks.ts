@@ -82,7 +82,11 @@ export function permissionChecks(defaults: CheckInput, requests: readonly CheckI
   return requests.map((input, index) => permissionCheck(input, defaults, `requests[${index}].`, usual));
 }
 
-/** @param prefix prefix of the paths of its members in the request */
+/**
+ * Returns a check with defaults for the members that its input leaves out.
+ * @param prefix path of the input in the request, for faults
+ * @param usual subject or agent if the input names none
+ */
 export function permissionCheck(
   input: CheckInput,
   defaults: CheckInput,
@@ -120,7 +124,7 @@ function whoOf({ agent, subject }: CheckInput, prefix: string): PermissionCheck[
   return isGiven(subject) ? unregistered(subject) : undefined;
 }
 
-/** Makes a subject whose id is empty, because no pattern names an empty id. */
+/** Returns the subject of an agent that is not registered. Its id is empty, because no pattern names an empty id. */
 function unregistered({ name, roles, kind, team }: SubjectInput): AgentSubject {
   const agentName = normaliseAgentName(name ?? '');
   return { agentId: '', agentName, kind: kind ?? 'machine', roles: roles ?? [], team: team ?? null };

@@ -7,7 +7,7 @@ import type { NameBits } from './name-bits';
  * request.
  */
 const MAX_UNDIVIDED = 256;
-/** Most policies that are offered without comparing their bits. */
+/** Most policies of a part that are offered at once, without comparing bits or dividing further. */
 const MAX_SHOWN = 4;
 /** Numbers of bits per policy: for its actions, its types and its subjects. */
 const BITS_PER_POLICY = 3;
@@ -16,8 +16,8 @@ const BITS_PER_POLICY = 3;
 export type FilingNames = readonly (readonly string[])[];
 
 /**
- * Receives a policy, and for which policies the path counts. Returns false if no later policy of the same order is
- * needed.
+ * Receives a policy, and the policies for which the path counts. Returns false if later policies of the same order are
+ * not needed.
  */
 export type ShowPolicy = (policy: CompiledPolicy, use: PathUse) => boolean;
 

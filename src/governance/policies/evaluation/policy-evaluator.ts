@@ -67,7 +67,7 @@ export class PolicyEvaluator {
   private changes = 0;
   private knownSet: string | null = null;
 
-  /** @param keyOf names a request in sums, by its `actionHash` */
+  /** @param keyOf turns the `actionHash` of a request into the key of its sums */
   constructor(private readonly keyOf: (actionHash: string) => string = (hash) => hash) {}
 
   /**

@@ -12,17 +12,15 @@ export const LENGTHS = { hour: HOUR, day: DAY, week: 7 * DAY } as const;
 const FIRST_MONDAY = 4 * DAY;
 
 /**
- * Returns the beginning, in milliseconds since 1970, of the hour or day in UTC, or of the week from Monday on, that
- * contains a time.
+ * Returns the beginning of the hour, day or week in UTC that contains a time; weeks begin on Monday. Both times are
+ * milliseconds since 1970.
  */
 export function startOf(per: keyof typeof LENGTHS, time: number): number {
   const [length, first] = [LENGTHS[per], per === 'week' ? FIRST_MONDAY : 0];
   return first + Math.floor((time - first) / length) * length;
 }
 
-/**
- * Returns the window that contains a time, without its end: ISO 8601 in UTC with milliseconds. Weeks begin on Monday.
- */
+/** Returns the window in UTC that contains a time; weeks begin on Monday. @param at ISO 8601 */
 export function windowAt(per: LimitPeriod, at: string): LimitWindow {
   const time = Date.parse(at);
   if (per === 'month') {
@@ -34,16 +32,22 @@ export function windowAt(per: LimitPeriod, at: string): LimitWindow {
   return { start: isoOf(start), end: isoOf(start + LENGTHS[per]) };
 }
 
-/** A period of a limit; ISO 8601 in UTC with milliseconds, the end excluded. */
+/**
+ * The window in which a limit counts: its start, and its end, which the window excludes. Both are in ISO 8601 in UTC
+ * with milliseconds.
+ */
 type LimitWindow = Readonly<Record<'start' | 'end', string>>;
 
-/** Finds the window of a limit in which a time lies; null if the database has no such zone. */
+/** Returns the window of a limit for a certain time; null if the time zone database lacks the limit's zone. */
 export type WindowOfLimit = (limit: { readonly per: LimitPeriod; readonly zone?: string }) => LimitWindow | null;
 
-/** A window that never ends, for limits that let nothing through. */
+/** Stands for the window of a limit whose zone is unknown. Such a limit lets nothing through. */
 export const NO_WINDOW: LimitWindow = { start: '1970-01-01T00:00:00.000Z', end: '9999-12-31T23:59:59.999Z' };
 
-/** Returns a function that finds the windows of a time, and computes each once. */
+/**
+ * Returns a function that returns the window of a limit at this time, and computes equal windows once.
+ * @param at ISO 8601
+ */
 export function windowsAt(at: string): WindowOfLimit {
   const windows = new Map<string, LimitWindow | null>();
   return ({ per, zone }) => {
@@ -57,8 +61,9 @@ export function windowsAt(at: string): WindowOfLimit {
 }
 
 /**
- * Returns the window of a zone. It begins at the first instant at which the zone's clock shows 00:00 of its first day,
- * or later: a day whose midnight is missing begins at the jump, and a day with two midnights at the first.
+ * Returns the window in a zone; null if the time zone database lacks the zone. The window begins at the first instant
+ * at which the zone's clock shows 00:00 of its first day, or later: a day whose midnight is missing begins at the jump,
+ * and a day with two midnights at the first.
  */
 function windowInZone(per: DatedPeriod, zoneName: string, at: string): LimitWindow | null {
   const zone = findTimeZone(zoneName);

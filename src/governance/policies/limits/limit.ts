@@ -51,7 +51,7 @@ export interface LimitUse extends RequestedUse {
 const WARNED_AT = 80;
 
 const ONE: Decimal = { digits: 1n, scale: 0 };
-/** A maximum into which no amount fits. */
+/** Maximum of a limit that lets nothing through: even the amount 0 exceeds it. */
 const NOTHING: Decimal = { digits: -1n, scale: 0 };
 
 /** Returns the name of a limit's sum, which belongs to the name of a policy, so that a new version continues it. */

@@ -17,8 +17,9 @@ const CHUNK_SIZE = 5_000;
 
 const SELECT_LIMITED = `SELECT "id", "name", "limits" FROM "policies" WHERE "limits" <> '[]'`;
 /**
- * SQL: true if earlier entries of the execution still have its uses, which then count instead of those in the entry of
- * its erasure. Earlier entries are emptied only later, and somebody may have put their contents back.
+ * SQL condition: true if earlier entries of an erased execution still contain its uses, which then count instead of
+ * those in the entry of the erasure. Contents are removed some time after that entry, and somebody may have put them
+ * back.
  */
 const IS_SAID = `EXISTS (SELECT 1 FROM "ledger_entries" AS other WHERE other."subjectId" = entry."subjectId" AND other."sequence" < entry."sequence" AND other."details" LIKE '%"used":[%')`;
 /** Selects entries with one action after a sequence, up to another; details are canonical JSON. */

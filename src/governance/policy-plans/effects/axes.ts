@@ -121,8 +121,8 @@ export class Reach<Key extends string> {
   private sets: { readonly keys: ReadonlySet<Key>; readonly enclosing: ReadonlySet<Key> } | null = null;
 
   /**
-   * @param keysOf returns the patterns; called if anything is compared with them @param around returns the keys that
-   * enclose a key, without the key itself
+   * @param keysOf returns the patterns; called at the first comparison
+   * @param around returns the keys that enclose a key, without the key itself
    */
   constructor(
     private readonly keysOf: () => Iterable<Key>,

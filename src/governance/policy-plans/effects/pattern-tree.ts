@@ -12,7 +12,7 @@ export interface PatternNode {
   readonly parent: PatternNode | null;
   readonly children: PatternNode[];
   readonly policies: readonly PlannedMatch[];
-  /** A node to exclude, because this one's text would otherwise match too much. */
+  /** A node that a plan excludes from this one, whose text also matches the node. */
   readonly sibling?: PatternNode;
 }
 
