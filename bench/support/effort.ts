@@ -1,9 +1,9 @@
-/** Duration and number of measurements. */
+/** The way in which the benchmark measures, as its options say. */
 export interface Effort {
-  /** Duration of one measurement. */
+  /** Duration of one measurement, in seconds. */
   readonly seconds: number;
-  /** Number of measurements of each thing, in turns with those of its references. */
+  /** Number of measurements of each thing. The measurements of a thing and of its reference take turns. */
   readonly rounds: number;
-  /** The URL of a PostgreSQL server, on which databases are created and dropped. */
+  /** URL of a PostgreSQL server, on which the benchmark creates and drops databases. */
   readonly postgres: string;
 }

@@ -8,9 +8,10 @@ import type { OpenedDatabase } from '../database/start-condition';
 export const SCHEMA_VERSION = 1_766_900_000_000;
 
 /**
- * The time zones with which this version of the schema decides: the version of the IANA database, and the SHA-256 of
- * the offsets of all zones in the year after `from`. Releases with different `answers` do not write side by side, so
- * other `answers` need a higher {@link SCHEMA_VERSION}.
+ * Identifies the time zones by which this version of the schema decides. `schema` is {@link SCHEMA_VERSION}, `version`
+ * that of the IANA database, and `answers` the SHA-256 of the offsets of all zones in the year after `from`. Releases
+ * with different `answers` decide differently and must not write side by side, so other `answers` need a new migration
+ * and a higher {@link SCHEMA_VERSION}.
  */
 export const SCHEMA_ZONES = {
   schema: 1_766_900_000_000,
@@ -19,22 +20,28 @@ export const SCHEMA_ZONES = {
   answers: 'cc8564618a437f82858da9a4ed593aaeaaa0a8af3be327f1ded3d3c62af3d53b',
 };
 
-/** The migration after the first release's. Earlier commits had other migrations, which were never released. */
+/**
+ * Name of the migration that followed the first release. Commits before it had other migrations, which were never
+ * released.
+ */
 const SECOND_MIGRATION = 'SinceFirstRelease1765700000000';
 const SELECT_APPLIED = `SELECT count(*) AS "count" FROM "migrations" WHERE "name" = '${SECOND_MIGRATION}'`;
 /** Selects a row if the table that the second migration creates exists. */
 const SELECT_TREE = `SELECT count(*) AS "count" FROM (SELECT 1 AS "node" FROM "ledger_tree_nodes" LIMIT 1) AS "nodes"`;
 
 const SELECT_VERSION = `SELECT "schemaVersion" FROM "ledger_head" WHERE "id" = 1`;
-/** Raises the version; waits for the running batch. */
+/** Raises the version in the head; the statement waits for the running batch. */
 export const RAISE_VERSION = `UPDATE "ledger_head" SET "schemaVersion" = ${SCHEMA_VERSION} WHERE "id" = 1 AND "schemaVersion" < ${SCHEMA_VERSION}`;
 
-/** The error for a database that a commit wrote which was never released. Startup ends with exit code 65. */
+/** Thrown for a database that a commit between releases has written. Startup ends with exit code 65. */
 export class UnreleasedSchemaError extends Error {
   override readonly name = 'UnreleasedSchemaError';
 }
 
-/** @throws Error if a later version has migrated the database; UnreleasedSchemaError */
+/**
+ * Refuses a database whose schema this version does not know.
+ * @throws Error if a later version has migrated the database; UnreleasedSchemaError
+ */
 export async function refuseUnknownSchema(database: OpenedDatabase): Promise<void> {
   await refuseUnreleased(database);
   const version = await versionOf(database);

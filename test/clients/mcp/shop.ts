@@ -30,7 +30,7 @@ export interface Shop {
   readonly app: TestApp;
   readonly people: Company;
   readonly folder: string;
-  /** A separate agent for each connection. */
+  /** Registers an agent with a key of its own, for one connection. */
   customer(name: string): Promise<Customer>;
   close(): Promise<void>;
 }
@@ -39,13 +39,16 @@ export interface Customer {
   readonly environment: NodeJS.ProcessEnv;
   /** The file in which the server records what it ran. */
   readonly runs: string;
-  /** Its requests for an action. */
+  /** Returns the agent's requests for an action. */
   executions(action: string): Promise<ExecutionResponse[]>;
-  /** The same, once none of them is authorised any more: the gateway reports after it has answered. */
+  /**
+   * Returns the agent's requests for an action once none is `authorized` any more: the gateway reports after it has
+   * answered.
+   */
   settled(action: string): Promise<ExecutionResponse[]>;
-  /** The newest request for an action that is in this state; it waits until there is one. */
+  /** Waits until a request for an action has this outcome, and returns it. @throws Error after 30 seconds */
   askedAndIs(action: string, outcome: string): Promise<ExecutionResponse>;
-  /** The arguments with which a tool ran. */
+  /** Returns the arguments of each run of a tool. */
   ran(tool: string): unknown[];
 }
 
@@ -91,7 +94,7 @@ async function customerOf(app: TestApp, name: string, runs: string): Promise<Cus
       return executions(action);
     },
     askedAndIs: async (action, outcome) => {
-      for (let looks = 0; looks < 1_500; looks += 1) {
+      for (let attempt = 0; attempt < 1_500; attempt += 1) {
         const execution = (await executions(action)).find((one) => one.outcome === outcome);
         if (execution !== undefined) return execution;
         await sleep(20);
@@ -106,7 +109,7 @@ async function customerOf(app: TestApp, name: string, runs: string): Promise<Cus
   };
 }
 
-/** A key for a gateway. */
+/** Issues a key for a gateway, and returns its secret. */
 export async function reportKeyOf(app: TestApp): Promise<string> {
   return (await issueKey(app, { name: 'gateway', scopes: ['report'] })).secret;
 }

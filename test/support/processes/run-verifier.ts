@@ -12,7 +12,7 @@ export interface VerifierRun {
   readonly errors: string;
 }
 
-/** Runs the offline verifier as a user would, with a text as its standard input. */
+/** Runs the offline verifier as a user would, in a process of its own, with a text as its standard input. */
 export async function runVerifierProgram(words: readonly string[], input = ''): Promise<VerifierRun> {
   const child = spawn(process.execPath, [PROGRAM, ...words], { env: {}, stdio: 'pipe' });
   child.stdin.on('error', () => undefined);
@@ -32,9 +32,9 @@ let verifier: Verifier | undefined;
 let previous: Promise<unknown> = Promise.resolve();
 
 /**
- * What the offline verifier does with a command line, and with a text as its standard input. The process that answers
- * remains: to start one takes longer than most of what it is asked. It ends with that of the tests. `--kinds` would
- * apply to what it is asked later, too, and needs a process of its own.
+ * Runs the offline verifier with a command line, and a text as its standard input. All runs share one process, because
+ * starting one takes longer than most runs; it ends with the process of the tests. `--kinds` would also apply to later
+ * runs, so it needs {@link runVerifierProgram}.
  */
 export function runVerifier(words: readonly string[], input = ''): Promise<VerifierRun> {
   if (words.includes('--kinds')) throw new Error('--kinds needs a process of its own.');

@@ -10,7 +10,7 @@ import { LocalTime } from '../../ui/time.js';
 import { useLogKey } from './log-key.js';
 import { keysIn, loadVerifier, recomputeFile, type Result } from './recomputed.js';
 
-/** Makes the decisions of a decision file again, in this page. */
+/** The panel in which the browser recomputes the decisions of a decision file. */
 export function Recompute(): JSX.Element {
   const [file, setFile] = useState<File | null>(null);
   const [key, keepKey] = useLogKey();
@@ -68,8 +68,8 @@ export function Recompute(): JSX.Element {
 }
 
 /**
- * Takes a file that is dropped anywhere on the page, which the browser would otherwise open. Returns true while a file
- * is held over the page.
+ * Calls `take` with a file that is dropped anywhere on the page, which the browser would otherwise open. Returns true
+ * while a file is held over the page.
  */
 function useDrop(take: (file: File) => void): boolean {
   const [isOver, setOver] = useState(false);
