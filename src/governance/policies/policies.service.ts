@@ -77,7 +77,7 @@ export class PoliciesService {
       if (policy.status === 'active') return policy;
       const { teamPriority } = this.configuration;
       if (!isBelowTeamPriority(policy, teamPriority))
-        throw conflict(`Its priority ${teamPriorityFault(teamPriority)}.`);
+        throw conflict(`The priority of this version ${teamPriorityFault(teamPriority)}.`);
       const replaced = await inForce(transaction, policy.name);
       return this.changed(transaction, { change: 'activate', policy, replaced });
     });

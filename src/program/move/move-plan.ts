@@ -6,7 +6,7 @@ type Check =
   | 'chain'
   /** Checks each record against the last entry about it. */
   | 'records'
-  /** Checks each row, because no entry covers them. */
+  /** Checks each row by itself, because no entry covers the rows. */
   | 'rows';
 
 interface CopiedTable {
@@ -81,7 +81,7 @@ export interface TableCopy {
 export function planCopies(tables: readonly string[]): TableCopy[] {
   const unknown = tables.filter((table) => !Object.hasOwn(TABLE_PLANS, table));
   if (unknown.length > 0)
-    throw new Error(`The tables ${unknown.join(', ')} belong to no part of the service, which cannot move them.`);
+    throw new Error(`The tables ${unknown.join(', ')} belong to no part of the service, so it cannot move them.`);
   return Object.entries(TABLE_PLANS).flatMap(([table, plan]) =>
     plan.treatment === 'copied' && tables.includes(table) ? [{ table, check: plan.check }] : [],
   );

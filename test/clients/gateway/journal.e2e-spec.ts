@@ -121,7 +121,7 @@ describe('The journal of the gateway', () => {
       door.faultFor = (path) => (isReport(path) ? 503 : null);
       expect((await gateway.call('/vendor/breaks/refused', { json: {} })).error?.reason).toBe('outcome_unknown');
       const { status, error } = await gateway.call('/vendor/breaks/refused', { json: {} });
-      expect([status, error?.message]).toEqual([503, expect.stringContaining('has not taken yet')]);
+      expect([status, error?.message]).toEqual([503, expect.stringContaining('has not accepted the report')]);
       expect(upstream.below('/breaks/refused')).toHaveLength(1);
       door.faultFor = () => null;
       expect((await gateway.call('/vendor/breaks/refused', { json: {} })).error?.reason).toBe('outcome_unknown');

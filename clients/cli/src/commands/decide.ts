@@ -198,8 +198,8 @@ async function decide(verb: Verb, id: string, options: DecideOptions): Promise<v
 }
 
 /**
- * Only a browser reaches the device that signs.
- * @throws SettingsError that names the page if the decision needs a signature
+ * Sends a review.
+ * @throws SettingsError that names a page if a passkey has to sign the review: only a browser reaches passkeys
  */
 async function sendReview(id: string, send: () => Promise<Decision>): Promise<Decision> {
   try {
@@ -233,10 +233,12 @@ function grantOf({ for: length, uses, resources, anyParameters }: DecideOptions)
       ...(anyParameters === true ? { parameters: 'any' } : {}),
     };
   if ((uses ?? resources ?? anyParameters) === undefined) return null;
-  throw new SettingsError('--uses, --resources and --any-parameters need --for: how long it is given.');
+  throw new SettingsError(
+    '--uses, --resources and --any-parameters need --for, the time for which the grant is given.',
+  );
 }
 
-/** Prints if a grant was made: it needs equal terms from all who approve. */
+/** Prints the grant that the review gave, or why there is none. */
 async function printGiven(governance: GovernanceClient, decisionId: string, verb: Verb): Promise<void> {
   const [grant] = (await governance.get('/api/v1/grants', { query: { decisionId } })).data;
   if (grant !== undefined)

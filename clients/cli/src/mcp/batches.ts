@@ -12,20 +12,20 @@ import { MAX_MESSAGE_BYTES, messagesIn, parseMessage } from './servers/messages.
 
 const [OPENING, NEWLINE] = [0x5b, 0x0a];
 const SPACES: ReadonlySet<number> = new Set([0x09, 0x0d, 0x20]);
-/** Maximum number of bytes in which the ids of a batch are looked for. */
+/** Maximum number of bytes of a batch that are searched for the ids of its requests. */
 const MAX_BYTES = 10_000_000;
 const INVALID_REQUEST = -32_600;
 const NO_MESSAGE = 'Expected a message of JSON-RPC 2.0 on a line of its own.';
 /** Bytes of answers that a client may leave unread before no more of its lines are read. */
 const MAX_UNREAD_BYTES = 2 ** 20;
-const TEXT = 'Batches are not part of this protocol: nothing of it was done. Send each message on a line of its own.';
+const TEXT =
+  'Batches are not part of this protocol: no message of this batch was carried out. Send each message on a line of its own.';
 
 /**
- * Removes batches from the lines of a client, which the SDK would ignore in silence: each request in a batch is
- * answered with an error, so that no client waits for it. So is a request whose id is in use by another: the SDK could
- * cancel only the later one. A message that is too large is an error of the lines: its end, and so its id, is not
- * known. A client that leaves its answers unread is read no further.
- * @param open the requests that are served; whoever sends an answer ends its request
+ * Removes from the lines of a client what the SDK would not answer, and answers it with errors: each request in a
+ * batch, and a request whose id another one uses. The stream fails at a message that is too large, because its id is
+ * not known. While a client leaves its answers unread, no more of its lines are read.
+ * @param open requests that are being served; whoever sends an answer removes its request
  */
 export function withoutBatches(input: Readable, output: Writable, open: OpenRequests): Readable {
   return input.pipe(new WithoutBatches(output, open));
@@ -97,7 +97,7 @@ class WithoutBatches extends Transform {
     // A number that a double cannot hold has to reach the check of the arguments as it was written.
     const isFixed = !text.includes('null') || doubtfulNumberIn(value, 'message') !== undefined;
     const [readable] = messagesIn(value);
-    // Whoever serves a message that is nested too deep says so.
+    // A message that is nested too deep is refused by the code that serves it.
     const message = readable ?? (isMessage && isFixed ? value : undefined);
     if (message === undefined || (!isMessage && isFixed)) {
       this.refuse(idIn(value), NO_MESSAGE);
@@ -125,7 +125,7 @@ function idIn(value: unknown): unknown {
   return typeof id === 'string' || typeof id === 'number' ? id : null;
 }
 
-/** Returns the ids of its requests; null, as in JSON-RPC, if there are none. */
+/** Returns the ids of the requests in a batch; null, as in JSON-RPC, if there are none. */
 function idsIn(line: readonly Buffer[]): unknown[] {
   try {
     const batch = JSON.parse(Buffer.concat(line).toString('utf8')) as readonly ({

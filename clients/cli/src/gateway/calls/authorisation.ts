@@ -20,12 +20,12 @@ import {
  */
 const MAX_LINKS = 10;
 
-/** The question to the service about one request of a client. */
+/** The request to the service to authorise one request of a client. */
 export interface AuthorisationRequest {
   readonly service: CallerService;
   readonly agentId: string;
   readonly body: ExecuteBody;
-  /** The client's key in its form for the service; null: the gateway makes one. */
+  /** Idempotency key for the service, derived from that of the client; null if the client sent none. */
   readonly key: string | null;
   readonly repeat: string | null;
   readonly holdMs: number;
@@ -37,13 +37,16 @@ export interface AuthorisationRequest {
   readonly stopped: AbortSignal;
 }
 
-/** The step after an execution: it was authorised for this request alone, or has to be asked for anew. */
+/**
+ * The step after an execution: send the request, because the execution was authorised for this request alone, or ask
+ * the service again.
+ */
 type Step =
   | { readonly kind: 'authorised'; readonly execution: Execution }
   | { readonly kind: 'again'; readonly after: string };
 
 /**
- * Asks for an execution that is authorised for this very request, and may be sent once.
+ * Returns an execution that the service has authorised for this very request, which may then be sent once.
  * @throws Refusal; the reason of `signal` if the client leaves while it waits
  */
 export async function authorise(request: AuthorisationRequest): Promise<Execution> {
@@ -67,7 +70,7 @@ async function ask(request: AuthorisationRequest, idempotencyKey: string, isLast
   } catch (error) {
     const { executionId = null } = error instanceof Refusal ? error.facts : {};
     if (executionId === null) throw error;
-    // A replayed refusal is not passed on: the service may answer otherwise now.
+    // The service may answer differently now, so a refusal from an earlier request is not passed on.
     if (!isOwnKey && error instanceof ReplayedRefusal && !isLast) return { kind: 'again', after: executionId };
     if (!isAlreadyAuthorised(error)) throw error;
     // The answer to a key of the gateway was lost, so nothing was sent for it.
@@ -83,7 +86,11 @@ function isAlreadyAuthorised(error: unknown): boolean {
   return error instanceof Refusal && error.status === 409 && error.reason === 'already_authorized';
 }
 
-/** @param isAnswer true if the service answered it to this request: what a GET shows may belong to another one */
+/**
+ * Decides how to go on with an execution.
+ * @param isAnswer true if the service authorised the execution for this request; false if it was read afterwards and
+ *   may have been authorised for another one
+ */
 async function proceed(request: AuthorisationRequest, answer: ServiceExecution, isAnswer: boolean): Promise<Step> {
   const { execution } = answer;
   switch (execution.outcome) {
@@ -129,14 +136,17 @@ async function afterWait(request: AuthorisationRequest, execution: Execution): P
   switch (execution.outcome) {
     case 'pending_approval':
       request.waits.promise(execution.id);
-      throw approvalRequired(execution, 'The same request again waits, or passes once it is approved.');
+      throw approvalRequired(execution, 'Send the same request again: it waits, or passes once it is approved.');
     case 'approved':
       return resume(request, execution);
     case 'rejected':
       throw rejected(execution);
     case 'expired':
     case 'cancelled':
-      throw approvalRequired(execution, `It is ${execution.outcome}: the same request again asks anew.`);
+      throw approvalRequired(
+        execution,
+        `The decision is ${execution.outcome}: send the same request again to ask for a new approval.`,
+      );
     case 'authorized':
     case 'denied':
     case 'executed':
@@ -162,8 +172,8 @@ async function resume(request: AuthorisationRequest, execution: Execution): Prom
 }
 
 /**
- * Decides how to go on after another call used the approval, or the approval ended: a call without a client's key asks
- * anew.
+ * Decides how to go on after another call has used the approval, or the approval has ended. Without an idempotency key
+ * of the client, the service is asked again.
  */
 function takenByAnother({ key }: AuthorisationRequest, execution: Execution): Step {
   const { id, outcome } = execution;
@@ -185,11 +195,14 @@ function rejected(execution: Execution): Refusal {
   return new Refusal(403, 'approval_rejected', message, { executionId: id, decisionId, rejection: rejection ?? null });
 }
 
-/** The request for approval stays: the agent may continue it once the stop is lifted, or its key renewed. */
+/**
+ * Makes the refusal of a call that was stopped while it waited. The request for approval stays open, because the agent
+ * may continue once the stop is lifted or its key renewed.
+ */
 function stoppedWhileWaiting({ id, decisionId }: Execution, cause: string): Refusal {
   const message =
     `${cause} while the request waited for the decision ${String(decisionId)}, so nothing was sent. ` +
-    'Once that is over, the same request again waits, or passes once it is approved.';
+    'Once that is over, send the same request again: it waits, or passes once it is approved.';
   return new Refusal(403, 'stopped', message, { executionId: id, decisionId });
 }
 

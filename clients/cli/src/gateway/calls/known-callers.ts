@@ -8,7 +8,10 @@ import { remainingMs, rightsOf } from './token-claims.js';
 
 /** A caller of the gateway as the service knows it. */
 export interface Caller {
-  /** Hash of its key, which is kept nowhere else, and of what a token has to be made for. */
+  /**
+   * Hash of the caller's key or token, and of the audience that a token must have. The gateway stores the key in no
+   * other form.
+   */
   readonly id: string;
   readonly agentId: string;
   /** Id of the key, or name of the token's subject. */
@@ -24,12 +27,14 @@ export interface Caller {
 const MAX_AGE_MS = 30_000;
 const MAX_CALLERS = 10_000;
 
-/** Keys never seen before that the service is asked about at a time: anybody can make up any number of them. */
-const MAX_LOOKUPS = 128;
-const TOO_MANY = 'The gateway has as many unknown keys to ask about as it takes at a time.';
 /**
- * Requests with such keys, also those that wait: far fewer than there are connections. One client leaves room for
- * others.
+ * Maximum number of unknown keys about which the service is asked at a time: anybody can make up any number of them.
+ */
+const MAX_LOOKUPS = 128;
+const TOO_MANY = 'The gateway is already asking the service about as many unknown keys as it may at a time.';
+/**
+ * Maximum number of requests with unknown keys, including those that wait. The number is far below that of connections,
+ * and one client leaves half for others.
  */
 const STRANGERS: RequestBounds = { all: 2_000, ofOneHolder: 1_000, refusal: TOO_MANY, refusalOfHolder: TOO_MANY };
 
@@ -43,7 +48,7 @@ export class KnownCallers {
   private readonly callers = new Map<string, CachedCaller>();
   /** Lookups that run, by the ids of their callers. */
   private readonly lookups = new Map<string, Promise<Caller>>();
-  /** Places for lookups of keys never seen before. One client has a part of them. */
+  /** Room for the lookups of unknown keys, of which one client may take a part. */
   private readonly places = new SharedRoom(MAX_LOOKUPS);
   private readonly strangers = new RequestSlots(STRANGERS);
   /** Number of times that all callers were cleared. */
@@ -73,7 +78,10 @@ export class KnownCallers {
     }
   }
 
-  /** Forgets all answers, as keys may have ended, or agents are suspended; also those of lookups that run. */
+  /**
+   * Forgets all answers of the service, including those of running lookups: keys may have ended, or agents may have
+   * been suspended.
+   */
   clear(): void {
     this.clearings += 1;
     for (const [id, { caller }] of this.callers) this.callers.set(id, { caller, until: 0 });
@@ -85,7 +93,7 @@ export class KnownCallers {
     return cached !== undefined && cached.until > performance.now() ? cached.caller : undefined;
   }
 
-  /** Requests of one caller share a lookup. */
+  /** Asks the service about a key; simultaneous requests of one caller share the lookup. */
   private lookUp(id: string, key: string, service: CallerService): Promise<Caller> {
     const running = this.lookups.get(id);
     if (running !== undefined) return running;
@@ -99,7 +107,7 @@ export class KnownCallers {
   private async ask(id: string, key: string, service: CallerService): Promise<Caller> {
     const { clearings } = this;
     const { agentId, actor } = await service.me().catch((error: unknown) => {
-      // It is not known any more.
+      // The service no longer knows the key.
       if (error instanceof Refusal && error.status === 401) this.callers.delete(id);
       throw error;
     });

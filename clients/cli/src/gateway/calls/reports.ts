@@ -18,7 +18,7 @@ const FIRST_PAUSE_MS = 250;
 const MAX_PAUSE_MS = 10_000;
 /** Milliseconds for which a request waits for the service to take the unknown outcomes of its agent. */
 const MAX_WAIT_MS = 5_000;
-/** Milliseconds for which the answer to a request of unknown outcome waits for that. */
+/** Milliseconds for which the answer to a request waits until the service has taken its unknown outcome. */
 const MAX_ANSWER_WAIT_MS = 1_000;
 /** The reason of a report after which the service refuses the same action. */
 const OUTCOME_UNKNOWN = 'outcome_unknown';
@@ -26,7 +26,7 @@ const OUTCOME_UNKNOWN = 'outcome_unknown';
 const FINAL_STATUSES: ReadonlySet<number> = new Set([400, 404, 409, 410, 413]);
 /** Code of the service's refusal for an execution whose outcome it already has. */
 const OUTCOME_EXISTS = 'CONFLICT';
-/** Code of the service's answer to a request at which it fails, though others may pass. */
+/** Error code of a request at which the service fails, although it may accept other requests. */
 const SERVICE_FAULT = 'INTERNAL_ERROR';
 
 export interface ReportsOptions {
@@ -41,21 +41,21 @@ export interface ReportsOptions {
 interface WaitingReport {
   readonly executionId: string;
   readonly report: Report;
-  /** True if it was sent before, by this process or an earlier one, and its answer is not known. */
+  /** True if the report was sent before, by this or an earlier process, and no answer came. */
   readonly mayBeTaken: boolean;
-  /** True if the service refused a list with it: it is sent by itself. */
+  /** True if the service refused a list with this report: the report is then sent alone. */
   readonly isAlone: boolean;
 }
 
 /** The service's answer for one of several reports. */
 type ReportAnswer = Schemas['ReportedResultResponse'];
 
-/** Told after each request for reports. */
+/** Name of the event after each request to the service. */
 const SENT = 'sent';
 
 const JOURNAL_FAILED = 'The journal of the gateway cannot be written, so nothing was sent.';
 const NOT_TAKEN =
-  'The governance service has not taken yet that the outcome of an earlier request of the agent is not known, so nothing was sent.';
+  'The outcome of an earlier request of the agent is unknown, and the governance service has not accepted the report about that yet, so nothing was sent.';
 
 /**
  * Sends the outcomes of executions, and repeats each report until the service accepts it or refuses it permanently. One
@@ -112,15 +112,15 @@ export class Reports {
       return JOURNAL_FAILED;
     }
     if (!ownKey.isRefused) return null;
-    // It may have waited for its approval since the key was refused.
+    // The execution may have waited for its approval since the service refused the key.
     this.addNotSent(executionId, "The service refused the gateway's own key.");
     return KEY_REFUSED;
   }
 
   /**
-   * Resolves once the service has taken the unknown outcomes of an agent: until then it would authorise the same action
-   * again.
-   * @throws Refusal 503 if it does not take them in time; the reason of `signal`
+   * Resolves once the service has accepted the reports of all unknown outcomes of an agent: until then the service
+   * would authorise the same action again.
+   * @throws Refusal 503 if the service does not accept the reports in time; the reason of `signal`
    */
   async requireTaken(agentId: string, signal?: AbortSignal): Promise<void> {
     if (!this.hasUnknown(agentId)) return;
@@ -132,15 +132,16 @@ export class Reports {
   }
 
   /**
-   * Resolves once the service has taken the unknown outcomes of an agent, or after a second. A client that is told of
-   * one before may repeat its request at another gateway, which the service would authorise.
+   * Resolves once the service has accepted the reports of all unknown outcomes of an agent, but after a second at the
+   * latest. A client that learns of an unknown outcome earlier may repeat its request at another gateway, and the
+   * service would authorise it.
    */
   async untilTaken(agentId: string): Promise<void> {
     const signal = withTimeLimit(this.hurrying.signal, MAX_ANSWER_WAIT_MS);
     await this.requireTaken(agentId, signal).catch(() => undefined);
   }
 
-  /** Lets the answers that wait for the service go. */
+  /** Ends all waits of `untilTaken`, so that the answers to clients go out. */
   hurry(): void {
     this.hurrying.abort();
   }
@@ -225,7 +226,7 @@ export class Reports {
     }
   }
 
-  /** A short one while requests wait for the reports. */
+  /** Waits for the time; ends early if requests wait for the reports. */
   private async pause(milliseconds: number): Promise<void> {
     const { signal } = this.ending;
     const end = performance.now() + milliseconds;
@@ -239,7 +240,10 @@ export class Reports {
     this.waiting.push(...reports);
   }
 
-  /** @param refusal why the service refused the report for good; null if it took it */
+  /**
+   * Removes a report from the journal.
+   * @param refusal permanent refusal by the service; null if the service accepted the report
+   */
   private async settle({ executionId, mayBeTaken }: WaitingReport, refusal: GovernanceError | null): Promise<void> {
     const { journal, log } = this.options;
     // The service took the report, but its answer was lost.

@@ -20,7 +20,10 @@ import { GatewayLog } from './log.js';
 import { GatewayMetrics } from './metrics.js';
 import { readTls, renewTls } from '../listener/tls-files.js';
 
-/** Requests that run at a time: an agent may have many keys, and renews its tokens. */
+/**
+ * Maximum number of requests that run at a time. An agent is counted as a whole, because it may have many keys and
+ * tokens.
+ */
 const REQUEST_BOUNDS: RequestBounds = {
   all: 1_000,
   ofOneHolder: 100,
@@ -29,13 +32,13 @@ const REQUEST_BOUNDS: RequestBounds = {
 };
 /** Bytes of the bodies of all requests together: 256 MiB. */
 const MAX_BODY_BYTES = 256 * 2 ** 20;
-/** Promises to clients that are remembered, of all agents together. */
+/** Maximum number of remembered executions whose approval clients were promised to find, for all agents together. */
 const MAX_PROMISES = 10_000;
-/** Milliseconds for which what runs may go on after SIGTERM. */
+/** Milliseconds after SIGTERM in which running requests may finish. */
 const MAX_END_MS = 10_000;
-/** Milliseconds of these in which what still runs is ended, answered and reported. */
+/** The last milliseconds of that time, in which the remaining requests are ended, answered and reported. */
 const MAX_LAST_MS = 1_000;
-/** Milliseconds for which the journal is kept for requests that the service has not answered by then. */
+/** Milliseconds for which the journal is held open for requests that the service has still not answered. */
 const MAX_UNANSWERED_MS = 60_000;
 
 interface Address {
@@ -45,11 +48,14 @@ interface Address {
 
 /** A gateway that serves requests. */
 export interface RunningGateway {
-  /** Such as `http://127.0.0.1:8088`. */
+  /** Address at which the gateway listens, such as `http://127.0.0.1:8088`. */
   readonly url: string;
-  /** Serves by another file from now on. @throws errors of a file that cannot be used: then the old one stays in use */
+  /**
+   * Reads the configuration file again, and serves by it from now on.
+   * @throws errors of a file that cannot be used: then the old one stays in use
+   */
   reload(): Promise<void>;
-  /** Ends what runs, for ten seconds at most. */
+  /** Ends the gateway: running requests have ten seconds at most. */
   close(): Promise<void>;
 }
 
@@ -106,7 +112,7 @@ export async function startGateway(
         'Another service needs a restart, so that every call is reported where it was authorised.',
       );
     if ((next.tls === undefined) !== (config.tls === undefined))
-      throw new SettingsError('To listen with tls, or without it, needs a restart.');
+      throw new SettingsError('To turn tls on or off, restart the gateway.');
     const tls = readTls(next);
     state = await GatewayState.open(next, log, parts, state);
     renewTls(server, tls);

@@ -12,6 +12,8 @@ export function headersOf(lines: readonly string[]): [name: string, value: strin
     const [, name, value] = HEADER.exec(line) ?? [];
     if (name !== undefined && value !== undefined) return [name, value];
     // The URL may hold a secret, and MCP clients keep what is written here.
-    throw new SettingsError('A --header is "name: value", in one line; this one is not, and is not shown.');
+    throw new SettingsError(
+      'Expected --header as "name: value" in one line. What was given is not shown, because it may be secret.',
+    );
   });
 }

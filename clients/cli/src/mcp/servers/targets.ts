@@ -25,7 +25,9 @@ export async function serversOf(
   const maxCallMs = callTimeout === undefined ? undefined : callTimeout * 1_000;
   if (config !== undefined) {
     if (command.length > 0 || url !== undefined || options.header !== undefined || name !== undefined)
-      throw new SettingsError('With --config the servers, and their names, are those of the file.');
+      throw new SettingsError(
+        'With --config, the file names the servers: leave out the command, --url, --header and --name.',
+      );
     return readConfig(config).map((entry) => new GovernedServer(entry.name, entry.target, maxCallMs));
   }
   const server = new GovernedServer(name === undefined ? '' : plainName(name), targetOf(command, options), maxCallMs);
