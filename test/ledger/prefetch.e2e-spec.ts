@@ -11,8 +11,8 @@ import { temporaryDatabase, type TemporaryDatabase } from '../support/database/t
 const ENTITIES = 24;
 const LARGE = 1_000_000;
 const MEBIBYTE = 1024 * 1024;
-/** A batch reads 16 MiB, plus what the command that exceeds this requests. */
-const BATCH = 18 * MEBIBYTE;
+/** A batch reads 4 MiB, plus what the command that exceeds this requests. */
+const BATCH = 6 * MEBIBYTE;
 
 type All = (this: SqlConnection, sql: string, parameters?: readonly SqlValue[]) => Promise<SqlRow[]>;
 type Run = (this: SqlConnection, sql: string, parameters?: readonly SqlValue[]) => Promise<void>;

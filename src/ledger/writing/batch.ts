@@ -12,8 +12,11 @@ import { RowQueryCache, type BatchReads, hasValues, type Where } from './batch-r
 import { type LedgerSql, ledgerSql } from './ledger-sql';
 import { deleteChunkSql, LEFTOVER_CHUNK, REMEMBER_LEFTOVER } from './leftover-statements';
 
-/** Characters of content after which a batch takes no further command. This limits the size of one transaction. */
-const FULL = 16 * 1024 * 1024;
+/**
+ * Characters of content after which a batch takes no further command. This limits the size of one transaction, and for
+ * how long others wait for it.
+ */
+const FULL = 4 * 1024 * 1024;
 
 /** The commands of one database transaction: their changes so far, and their reads from the database. */
 export class Batch {

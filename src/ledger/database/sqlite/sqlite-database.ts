@@ -191,7 +191,10 @@ export const SQLITE_DIALECT: Dialect = {
   query: () => ({ sql: 'PRAGMA main.table_list', parameters: [] }),
   clock: null,
   lockRow: '',
-  jsonElements: (parameter) => `json_each(${parameter}) AS item`,
+  // SQLite would parse the array of a row again for each of its columns. As JSONB it is parsed once, as a row of a
+  // materialised table it is copied once: 1 MB took 120 ms, and takes 40.
+  jsonElements: (parameter) =>
+    `(WITH elements AS MATERIALIZED (SELECT value FROM jsonb_each(${parameter})) SELECT value FROM elements) AS item`,
   jsonAt: (index) => `item.value ->> ${index}`,
   jsonMember: (column, name) => `(${column} -> '$.${name}')`,
   unindexed: (column) => `+${column}`,
