@@ -75,7 +75,13 @@ describe('RETAIN_CONTENT', () => {
     const { bot } = await company(app);
     const looks = { earlier: 'refund', within: 'P7D', op: 'exists', value: true };
     await createPolicy(app, { name: 'may', effect: 'allow', actions: ['refund', 'send'] });
-    await createPolicy(app, { name: 'stay', effect: 'deny', actions: ['send'], priority: 1, conditions: [looks] });
+    const stay = { name: 'stay', effect: 'deny', actions: ['send'], priority: 1 } as const;
+    const { warnings } = await createPolicy(app, { ...stay, conditions: [looks] });
+    expect(warnings).toEqual([
+      'conditions[0] looks back P7D, but RETAIN_CONTENT erases executions earlier, and then it does not find them: make RETAIN_CONTENT longer, or "within" shorter.',
+    ]);
+    const asLong = { ...looks, within: 'P1D' };
+    expect((await createPolicy(app, { ...stay, name: 'as-long', conditions: [asLong] })).warnings).toEqual([]);
     const statusOf = async (action: string): Promise<number> => (await ask(app, bot, { action })).status;
     expect([await statusOf('refund'), await statusOf('send')]).toEqual([200, 403]);
     await moveTime(2 * DAY);

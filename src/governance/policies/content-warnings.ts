@@ -5,6 +5,7 @@ import { type PolicyCondition, isOnParameter } from './conditions/condition';
 import { isReference } from './conditions/operand';
 import { prefixWarning } from './conditions/prefix-warning';
 import { normaliseAgentName } from '../agents/agent-name';
+import { parseDuration } from '../../core/values/duration';
 import { labelFault } from '../../core/values/label-fault';
 import type { PolicyContent } from './policy-content';
 
@@ -31,6 +32,19 @@ export function conditionWarnings(policy: PolicyContent): string[] {
     return warning === undefined ? [] : `conditions[${index}] ${warning}`;
   });
   return [...lackWarnings(policy), ...ofPrefixes, ...amountWarnings(policy)];
+}
+
+/**
+ * Warns of conditions that look further back than executions keep their contents: those that are erased are not found.
+ * @param retainedMs milliseconds for which they keep them; null for ever
+ */
+export function retentionWarnings({ conditions }: PolicyContent, retainedMs: number | null): string[] {
+  if (retainedMs === null) return [];
+  return conditions.flatMap((condition, index) => {
+    const within = 'earlier' in condition ? (condition.within ?? null) : null;
+    if (within === null || (parseDuration(within) ?? 0) <= retainedMs) return [];
+    return `conditions[${index}] looks back ${within}, but RETAIN_CONTENT erases executions earlier, and then it does not find them: make RETAIN_CONTENT longer, or "within" shorter.`;
+  });
 }
 
 const BOUNDS: Readonly<Record<string, 'upper' | 'lower' | 'both' | undefined>> = {

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { Configuration } from '../../core/config/configuration';
 import { yieldBetween } from '../../core/concurrency/time-slice';
 import { IssuedKeys } from '../../http/authentication/authentication';
 import { RecordReader } from '../../ledger/reading/record-reader';
@@ -6,7 +7,13 @@ import { teamConditions } from '../../ledger/records/visibility';
 import { AGENT } from '../agents/agent.entity';
 import { SecretRedaction } from '../secrets/secret-redaction';
 import { agentsNamed, ApproverWarnings } from './approver-warnings';
-import { conditionWarnings, mistakenName, mistakenSubjects, policyWarnings } from './content-warnings';
+import {
+  conditionWarnings,
+  mistakenName,
+  mistakenSubjects,
+  policyWarnings,
+  retentionWarnings,
+} from './content-warnings';
 import { type AgentSubject, type PolicyAgent, subjectOf } from './patterns/subjects';
 import type { PolicyContent } from './policy-content';
 import { secretWarnings } from './secret-warnings';
@@ -36,6 +43,7 @@ export class CreationWarnings {
     private readonly approvers: ApproverWarnings,
     private readonly keys: IssuedKeys,
     private readonly secrets: SecretRedaction,
+    private readonly configuration: Configuration,
   ) {}
 
   /**
@@ -62,6 +70,7 @@ export class CreationWarnings {
         ...policyWarnings(policy),
         ...mistakenSubjects(policy.subjects, registeredNames),
         ...conditionWarnings(policy),
+        ...retentionWarnings(policy, this.configuration.retainContent),
         ...secretWarnings(policy, (path) => this.secrets.covers(path)),
         ...(approverWarnings.get(policy) ?? []),
         ...(isCriticalUnsigned(policy) ? [UNSIGNED_CRITICAL] : []),
