@@ -351,7 +351,7 @@ type ErrorCode = keyof typeof ERRORS;
 interface ErrorExtras {
     readonly details?: readonly FieldFault[];
     readonly reason?: DenialReason;
-    readonly conflict?: 'managed_by_directory';
+    readonly conflict?: 'managed_by_directory' | 'already_authorized';
     readonly policy?: PolicyReference;
     readonly decisionId?: string;
     readonly executionId?: string;
