@@ -4,13 +4,12 @@ import type { ServiceTransaction } from './commands/ledger-transaction';
 import { LedgerService } from './ledger.service';
 import { byId } from './kinds/lookup';
 import { RecordReader } from './reading/record-reader';
-import { takeInGroups } from '../core/concurrency/growing-groups';
 import { PeriodicTask } from '../core/lifecycle/periodic-task';
 import type { AnyRecordKind, GovernedRow, RecordKind } from './kinds/record-kind';
 
 /** Average polling interval in milliseconds: a record is settled within a second of its time. */
 const INTERVAL_MS = 200;
-/** Most records read together. */
+/** Most records settled together. */
 const CHUNK = 100;
 
 /** A kind of record, and the settlement of one that has become due. */
@@ -71,16 +70,12 @@ export class DueSettlement<Row extends GovernedRow> implements OnApplicationBoot
     return this.repeated.stop();
   }
 
-  /** Settles records until none is left, so that many that expire at once do not wait for later polls. */
+  /** Settles chunk after chunk, so that many records that expire at once do not wait for later polls. */
   private async settleAll(): Promise<void> {
     const { now, isHealthy } = this.ledger;
     if (!isHealthy) return;
     for await (const ids of this.due(now)) {
-      await takeInGroups(
-        ids,
-        (id) => this.settle(id),
-        () => this.repeated.isStopping,
-      );
+      await Promise.all(ids.map((id) => this.settle(id)));
       if (this.repeated.isStopping) return;
     }
   }

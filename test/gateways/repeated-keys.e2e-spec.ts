@@ -30,7 +30,7 @@ describe('A key under which a gateway was authorised', () => {
     app = await createTestApp({
       environment: { RATE_LIMIT: '1000000', TOKEN_ISSUERS: join(folder, 'issuers.json') },
     });
-    await createAgent(app, { name: 'bot', capabilities: ['refund', 'pay'] });
+    await createAgent(app, { name: 'bot', capabilities: ['refund', 'pay', 'order'] });
     await createAgent(app, { name: 'boss', kind: 'human' });
     await createPolicy(app, { actions: ['refund'] });
     await createPolicy(app, { effect: 'require_approval', actions: ['pay'], approval: APPROVAL });
@@ -85,6 +85,20 @@ describe('A key under which a gateway was authorised', () => {
     const { status, body: answer } = await ask(body('denied'), 'denied');
     expect([status, answer.error.reason]).toEqual([403, 'policy_denied']);
     expect(await executionsOf('denied')).toBe(2);
+  });
+
+  it('is not authorised by its own execution, which a new request would find as an earlier one', async () => {
+    const order = body('chained', { action: 'order' });
+    const { id } = await createPolicy(app, { actions: ['order'] });
+    const first = await ask(order, 'chained');
+    expect([first.status, first.body.outcome]).toEqual([200, 'authorized']);
+    const earlier = { earlier: 'order', within: 'PT1H', op: 'exists', value: true };
+    await createPolicy(app, { actions: ['order'], conditions: [earlier] });
+    expect((await send(app, 'POST', `/api/v1/policies/${id}/deactivate`)).status).toBe(200);
+    const again = await ask(order, 'chained');
+    expect([again.status, again.body.error]).toEqual([409, expect.objectContaining(already(first.body.id))]);
+    expect(await executionsOf('chained')).toBe(1);
+    expect((await ask(order, 'another-chained')).status).toBe(200);
   });
 
   it('takes no use of another grant once its own has ended', async () => {

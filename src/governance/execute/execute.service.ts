@@ -94,13 +94,16 @@ export class ExecuteService {
     return { execution, isRequested: stored.isRequested === true, permit };
   }
 
+  /** @param conflict thrown if the request would be allowed, or wait for an approval */
   private async answer(
     transaction: ServiceTransaction,
     { agent, principal }: Requester,
     request: ActionRequest,
+    conflict?: DomainError,
   ): Promise<StoredExecution | Refusal> {
     const permission = await this.permissions.check(transaction, agent, request, principal);
     const { refusal, requirement, policies } = permission;
+    if (refusal === null && conflict !== undefined) throw conflict;
     const newExecution = await buildExecution(transaction, agent, request, principal?.onBehalfOf ?? null, policies);
     if (refusal !== null) return recordRefused(transaction, newExecution, refusal, permission.basis);
     const unknown = await this.unknownOutcomes.repeatedBy(request, newExecution.actionHash, transaction);
@@ -178,9 +181,10 @@ export class ExecuteService {
       return grantId !== null && this.grants.stillCovers(transaction, grantId, coverage, required);
     };
     if (isSame && isAllowed && (requirement === null || (await isServed(requirement)))) return null;
-    // A gateway has sent what it was authorised to under this key, or is about to.
-    if (request.via !== undefined && refusal === null) throw isSame ? alreadyAuthorized(first.id) : keyReuseConflict();
-    return this.answer(transaction, requester, request);
+    // A gateway has sent what it was authorised to under this key, or is about to. To a new request that execution is an
+    // earlier one, so its answer may differ from the one above.
+    const conflict = isSame ? alreadyAuthorized(first.id) : keyReuseConflict();
+    return this.answer(transaction, requester, request, request.via === undefined ? undefined : conflict);
   }
 }
 
