@@ -4,11 +4,12 @@ import { type IncomingMessage, request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { until } from '../../faults/support/watch';
-import { sendRaw } from '../../support/application/send';
+import { send, sendRaw } from '../../support/application/send';
 import { freePort } from '../../../bench/support/free-port';
 import {
   bearer,
   CREDENTIAL,
+  type GatewayAnswer,
   type GatewayStage,
   openStage,
   route,
@@ -268,5 +269,25 @@ describe('What happens when something fails', () => {
       outcome: 'executed',
       result: { status: 200, bytes: 0, cut: true },
     });
+  });
+
+  it("holds a request under a client's key whose first execution was cancelled", async () => {
+    const call = (): Promise<GatewayAnswer> =>
+      gateway.call('/vendor/refund/again', { json: {}, headers: { 'Idempotency-Key': 'again' } });
+    const waiting = async (): Promise<{ readonly id: string; readonly decisionId: string | null }> => {
+      const find = (): ReturnType<GatewayStage['executions']> =>
+        stage.executions('&resourceId=refund/again&outcome=pending_approval');
+      await until('it waits', async () => (await find()).length === 1);
+      const [execution] = await find();
+      return execution ?? { id: '', decisionId: null };
+    };
+    const first = call();
+    const { id } = await waiting();
+    expect((await send(stage.app, 'POST', `/api/v1/executions/${id}/cancel`)).status).toBe(200);
+    expect((await first).error?.reason).toBe('approval_required');
+    const second = call();
+    await stage.approve(String((await waiting()).decisionId));
+    expect((await second).status).toBe(200);
+    expect(upstream.below('/refund/again')).toHaveLength(1);
   });
 });

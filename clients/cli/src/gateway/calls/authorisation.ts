@@ -51,8 +51,10 @@ type Step =
  */
 export async function authorise(request: AuthorisationRequest): Promise<Execution> {
   let key = request.key ?? randomUUID();
+  const holdUntil = performance.now() + request.holdMs;
   for (let link = 1; ; link += 1) {
-    const step = await ask({ ...request, holdMs: link === 1 ? request.holdMs : 0 }, key, link === MAX_LINKS);
+    const holdMs = Math.max(0, holdUntil - performance.now());
+    const step = await ask({ ...request, holdMs }, key, link === MAX_LINKS);
     if (step.kind === 'authorised') return step.execution;
     if (link === MAX_LINKS)
       throw new Refusal(409, null, 'Too many requests had this Idempotency-Key. Repeat it with another.');
@@ -123,7 +125,7 @@ async function waitFor(request: AuthorisationRequest, answer: ServiceExecution):
   const { service, holdMs, waits, signal, stopped } = request;
   const { execution, isFirst } = answer;
   const end = AbortSignal.any([signal, stopped]);
-  const wait = (): Promise<Execution> => service.wait(execution, holdMs / 1_000, end);
+  const wait = (): Promise<Execution> => service.wait(execution, Math.ceil(holdMs / 1_000), end);
   try {
     return await waits.during({ execution, isFirst, signal, wait, withdraw: () => service.cancel(execution.id) });
   } catch (error) {
