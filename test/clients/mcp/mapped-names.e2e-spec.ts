@@ -1,7 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describeOnSqlite } from '../../support/database/database-kind';
-import { CLI, TOOL_SERVER } from './mcp-clients';
+import { run } from '../../support/processes/shell';
+import { CLI, GOV, TOOL_SERVER } from './mcp-clients';
 import { RawConnection } from './raw-connection';
 import { openShop, type Shop } from './shop';
 
@@ -99,5 +100,19 @@ describeOnSqlite('The names of tools in a mapping of gov mcp', () => {
       'The mapping names the tool "open", which no server has: did you mean "one__open"?',
       'The mapping names the tool "two__open", which no server has.',
     ]);
+  });
+
+  it.each<[title: string, mapping: object]>([
+    ['of all tools', { secret: ['/path'], tools: { open: OPEN } }],
+    ['of this tool', { tools: { open: { ...OPEN, secret: ['/*'] } } }],
+    ['by its name', { tools: { open: { ...OPEN, resourceArgument: 'api_key' } } }],
+  ])('cannot take the resource from an argument that is secret: %s', async (title, mapping) => {
+    const { environment } = await shop.customer(`secret ${title}`);
+    const map = join(shop.folder, 'secret.json');
+    writeFileSync(map, JSON.stringify(mapping));
+    expect(await run(process.execPath, [GOV, 'mcp', '--map', map, '--', 'true'], { environment })).toMatchObject({
+      exitCode: 1,
+      errors: `The mapping ${map} cannot be used: tools.open.resourceArgument names a secret argument, whose value must not be kept.\n`,
+    });
   });
 });

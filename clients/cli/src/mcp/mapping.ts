@@ -3,7 +3,7 @@ import { readRegularJsonFile } from '../json-file.js';
 import { hasDigest } from '../large-values.js';
 import { ambiguousNamesIn, ambiguousNamesText } from './ambiguous-names.js';
 import { decodePercent } from '../service-rules/percent-encoding.js';
-import { secretPointerFault } from '../service-rules/secret-pointers.js';
+import { secretPointerFault, SecretPointers, USUAL_SECRET_POINTERS } from '../service-rules/secret-pointers.js';
 import { SettingsError } from '../settings.js';
 
 /** The request to the policies for a tool call, if it differs from the names of tool and server. */
@@ -99,7 +99,10 @@ export function readMapping(path: string | undefined): Mapping {
   }
 }
 
-/** The mapping with more pointers to arguments of all tools. @throws SettingsError if a tool then has too many */
+/**
+ * The mapping with more pointers to arguments of all tools.
+ * @throws SettingsError if a tool then has too many, or names its resource by one
+ */
 export function withSecrets(mapping: Mapping, pointers: readonly string[]): Mapping {
   const secret = [...new Set([...pointers, ...(mapping.secret ?? [])])];
   for (const tool of [{ secret: [] }, ...mapping.tools.values()])
@@ -107,6 +110,8 @@ export function withSecrets(mapping: Mapping, pointers: readonly string[]): Mapp
       throw new SettingsError(
         `A tool must have at most ${MAX_SECRETS} pointers to secrets, with those of the upstream.`,
       );
+  for (const [name, tool] of mapping.tools)
+    if (hasSecretResource(tool, secret)) throw new SettingsError(secretResourceFault(`tools.${name}`));
   return { ...mapping, secret };
 }
 
@@ -131,10 +136,22 @@ function toolMappingOf(value: unknown, place: string, secretOfAll: readonly stri
     throw new TypeError(`${place} has both resourceId and resourceArgument. Only one of them can name the resource.`);
   }
   const texts = Object.entries(textMembers).map(([name, member]) => [name, text(member, `${place}.${name}`)] as const);
-  return {
+  const mapping: ToolMapping = {
     ...Object.fromEntries(texts),
     ...(secret === undefined ? {} : { secret: secretPointers(secret, `${place}.secret`, secretOfAll) }),
   };
+  if (hasSecretResource(mapping, secretOfAll)) throw new TypeError(secretResourceFault(place));
+  return mapping;
+}
+
+/** True if the resource of a tool would be the value of a secret argument, since resources are kept as they are. */
+function hasSecretResource({ resourceArgument, secret = [] }: ToolMapping, secretOfAll: readonly string[]): boolean {
+  const secrets = new SecretPointers(USUAL_SECRET_POINTERS).with([...secretOfAll, ...secret]);
+  return resourceArgument !== undefined && secrets.covers([resourceArgument]);
+}
+
+function secretResourceFault(place: string): string {
+  return `${place}.resourceArgument names a secret argument, whose value must not be kept.`;
 }
 
 /** @param ofAll pointers for all tools, which count as well */
