@@ -11,8 +11,8 @@ import { temporaryDatabase, type TemporaryDatabase } from '../support/database/t
 const ENTITIES = 24;
 const LARGE = 1_000_000;
 const MEBIBYTE = 1024 * 1024;
-/** A batch reads 4 MiB, plus what the command that exceeds this requests. */
-const BATCH = 6 * MEBIBYTE;
+/** A batch reads 512 KiB, plus what the command that exceeds this requests. */
+const BATCH = 3 * MEBIBYTE;
 
 type All = (this: SqlConnection, sql: string, parameters?: readonly SqlValue[]) => Promise<SqlRow[]>;
 type Run = (this: SqlConnection, sql: string, parameters?: readonly SqlValue[]) => Promise<void>;

@@ -2,7 +2,6 @@ import { Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy }
 import { callerRefused, conflict, DomainError, requireFound } from '../../core/errors/domain-error';
 import { withoutRefusal, type Caller, SYSTEM_CALLER } from '../../ledger/kinds/caller';
 import type { LedgerTransaction } from '../../ledger/commands/ledger-transaction';
-import { takeInGroups } from '../../core/concurrency/growing-groups';
 import { PeriodicTask } from '../../core/lifecycle/periodic-task';
 import { LedgerService } from '../../ledger/ledger.service';
 import { byId } from '../../ledger/kinds/lookup';
@@ -147,7 +146,7 @@ export class ExecutionCompletions {
   private async retry(): Promise<void> {
     const completions = this.unwritten;
     this.unwritten = [];
-    await takeInGroups(completions, (completion) => this.write(completion));
+    await Promise.all(completions.map((completion) => this.write(completion)));
   }
 }
 
@@ -221,9 +220,8 @@ export class InterruptedExecutions implements OnApplicationBootstrap, OnModuleDe
       const ended = await this.database.findEndedProcesses([...new Set(running.map(({ runBy }) => runBy))]);
       if (this.repeated.isStopping) break;
       const interrupted = running.filter(({ runBy }) => ended.includes(runBy));
-      await takeInGroups(interrupted, async (execution) => {
-        if (await this.markOne(execution)) count += 1;
-      });
+      const marked = await Promise.all(interrupted.map((execution) => this.markOne(execution)));
+      count += marked.filter(Boolean).length;
     }
     // Another process may have marked executions first.
     if (count > 0) this.logger.warn(`${count} executions were interrupted by the end of the process that ran them.`);

@@ -16,7 +16,7 @@ import { deleteChunkSql, LEFTOVER_CHUNK, REMEMBER_LEFTOVER } from './leftover-st
  * Characters of content after which a batch takes no further command. This limits the size of one transaction, and for
  * how long others wait for it.
  */
-const FULL = 4 * 1024 * 1024;
+const FULL = 512 * 1024;
 
 /** The commands of one database transaction: their changes so far, and their reads from the database. */
 export class Batch {

@@ -4,6 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isFault } from '../database/database-fault';
 import { type DomainError, unavailable } from '../../core/errors/domain-error';
 import type { Batches, CommittedBatch } from './batches';
+import { CommandQueue } from './command-queue';
 import type { QueuedCommand } from './commands';
 import { failStop, type WriteStops } from '../head/fail-stop';
 import type { LedgerObserver } from '../commands/ledger-observer';
@@ -22,17 +23,18 @@ const MAX_BATCH_COMMANDS = 512;
 /** Milliseconds after which a batch counts as stuck. It is not interrupted: a COMMIT may be waiting for its standby. */
 const MAX_BATCH_MS = 10_000;
 
-/**
- * Takes the commands in order of arrival, one batch at a time, and reports to each caller the result of its command.
- */
+/** Takes the commands, one batch at a time, and reports to each caller the result of its command. */
 export class Writer {
   observer: LedgerObserver | null = null;
   private readonly logger = new Logger('Ledger');
   /** Runs batches outside of requests; otherwise their spans would be in the trace of the request that starts one. */
   private readonly outsideRequests = new AsyncResource('Ledger');
-  private queue: QueuedCommand[] = [];
+  private readonly queue = new CommandQueue();
   private working: Promise<void> | null = null;
-  /** Most commands of the next batch: halved when a batch fails because of a command, doubled when one is committed. */
+  /**
+   * Most commands of the next batch: halved when a batch fails because of a command, doubled when one is committed, or
+   * twice as many as it has run if it left some.
+   */
   private batchLimit = MAX_BATCH_COMMANDS;
   /** Monotonic milliseconds at which the batch began; null between batches. */
   private batchBegan: number | null = null;
@@ -65,7 +67,7 @@ export class Writer {
 
   /** Refuses all waiting commands. */
   refuse(refusal: DomainError): void {
-    for (const { reject } of this.take(this.queue.length)) reject(refusal);
+    for (const { reject } of this.queue.take(this.queue.length)) reject(refusal);
   }
 
   /** Runs once a second. */
@@ -89,20 +91,10 @@ export class Writer {
     this.working ??= this.outsideRequests.runInAsyncScope(() => this.work());
   }
 
-  private take(most: number): QueuedCommand[] {
-    return this.queue.splice(0, most);
-  }
-
-  private putBack(commands: readonly QueuedCommand[]): void {
-    if (commands.length > 0) this.queue = [...commands, ...this.queue];
-  }
-
-  /** Refuses the commands whose deadline has passed; they are at the front of the queue. */
+  /** Refuses the commands whose deadline has passed. */
   private expire(): void {
-    const now = performance.now();
-    while (this.queue[0] !== undefined && this.queue[0].deadline < now) {
-      this.queue.shift()?.reject(unavailable('The write waited too long for the database.'));
-    }
+    for (const { reject } of this.queue.takeExpired())
+      reject(unavailable('The write waited too long for the database.'));
   }
 
   private async work(): Promise<void> {
@@ -139,10 +131,10 @@ export class Writer {
 
   private async nextBatch(): Promise<void> {
     const began = performance.now();
-    const commands = this.take(this.batchLimit);
+    const commands = this.queue.take(this.batchLimit);
     let batch;
     try {
-      batch = await this.batches.commit(commands, () => this.take(this.batchLimit - commands.length));
+      batch = await this.batches.commit(commands, () => this.queue.take(this.batchLimit - commands.length));
     } catch (error) {
       return this.onFailedBatch(commands, error);
     }
@@ -158,8 +150,12 @@ export class Writer {
   }
 
   private async settle({ outcomes, rest, position, hasEntries, leavesRows }: CommittedBatch): Promise<void> {
-    this.putBack(rest);
-    this.batchLimit = Math.min(this.batchLimit * 2, MAX_BATCH_COMMANDS);
+    this.queue.putBack(rest);
+    // What a batch has left was read for in vain.
+    this.batchLimit = Math.min(
+      2 * (rest.length > 0 ? Math.max(outcomes.length, 1) : this.batchLimit),
+      MAX_BATCH_COMMANDS,
+    );
     this.head.advance(position);
     // Only a batch with entries proves that an entry can reach the disk.
     if (hasEntries && this.connection.hasFailed) this.connection.succeeded();
@@ -189,7 +185,7 @@ export class Writer {
     const [only, ...others] = commands;
     if (isFault(error, 'busy') || others.length > 0) {
       if (!isFault(error, 'busy')) this.batchLimit = Math.ceil(commands.length / 2);
-      this.putBack(commands);
+      this.queue.putBack(commands);
       this.expire();
       return;
     }
