@@ -2,6 +2,8 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { API_KEY } from '../support/application/api-key';
+import { policySetOf } from '../support/application/factories';
+import { type Answer, faults, send } from '../support/application/send';
 import { startCommand } from '../support/processes/started-program';
 import { MAIN } from './support/served-database';
 
@@ -50,7 +52,55 @@ function crossed(count: number): object[] {
   }));
 }
 
+/** Names, or versions of one name, whose policies are out of force and have a megabyte each. */
+const LARGE = 60;
+/** A tenth of the old versions fits. */
+const FLAGS_BESIDE_LARGE = ['--max-semi-space-size=8', '--max-old-space-size=96'];
+const LARGE_CONDITION = {
+  parameter: '/to',
+  op: 'in',
+  value: Array.from({ length: 95 }, (_, at) => `${at}`.repeat(5_000)),
+};
+
 describe('The service with little memory', () => {
+  it('compares a set with old versions of any number and size', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'plan-memory-'));
+    const environment = {
+      DATABASE_URL: `sqlite:${join(folder, 'governance.db')}`,
+      LOG_LEVEL: 'fatal',
+      RATE_LIMIT: '100000',
+    };
+    const program = await startCommand(process.execPath, [...FLAGS_BESIDE_LARGE, MAIN], folder, environment);
+    const post = (path: string, body: object): Promise<Answer> =>
+      send(program, 'POST', `/api/v1/policies${path}`, { body });
+    const old = Array.from({ length: LARGE }, (_, at) => [
+      { ...RULES, name: 'of-one-name', version: `${at}` },
+      { ...RULES, name: `name-${at}`, version: '1' },
+    ]).flat();
+    try {
+      for (const policy of old) {
+        const created = await post('', { ...policy, conditions: [LARGE_CONDITION] });
+        expect(created.status).toBe(201);
+        expect((await post(`/${created.body.id}/deactivate`, {})).status).toBe(200);
+      }
+      const added = await post('/plan', { policies: [{ ...RULES, name: 'of-one-name', version: 'new' }] });
+      expect(added.status).toBe(200);
+      const others = old.filter(({ name }) => name !== 'of-one-name');
+      const base = await policySetOf(program);
+      for (const differing of [
+        await post('/plan', { policies: others }),
+        await post('/apply', { base, policies: others }),
+      ]) {
+        expect(differing.status).toBe(400);
+        expect(Object.keys(faults(differing))).toEqual(others.map((_, at) => `policies[${at}].conditions`));
+      }
+      expect(await program.stop()).toBe(0);
+    } finally {
+      await program.stop('SIGKILL');
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
+
   it.each(ATTACKS)('survives plans of %s, several times each', async (_what, statuses, body) => {
     const folder = mkdtempSync(join(tmpdir(), 'plan-memory-'));
     const program = await startCommand(process.execPath, [...FLAGS, MAIN], folder, {

@@ -1,5 +1,5 @@
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
-import { chainIsValid, issueKey, policySetOf } from '../support/application/factories';
+import { chainIsValid, createPolicy, issueKey, policySetOf } from '../support/application/factories';
 import { type Answer, send } from '../support/application/send';
 
 const MANY = 3_000;
@@ -46,6 +46,23 @@ describe('A large set of policies', () => {
     expect(planned.status).toBe(200);
     const applied = await whileKeysAreIssued(apply(planned.body.base, policies));
     expect(applied.status).toBe(200);
+  });
+
+  it('is taken out of force in parts if it is long', async () => {
+    const value = Array.from({ length: 90 }, (_, at) => `${at}`.padEnd(10_000, 'x'));
+    const condition = { parameter: '/to', op: 'in', value };
+    for (const name of POLICIES.slice(0, 10).map((policy) => policy.name))
+      await createPolicy(app, { ...CHANGED, name, version: 'long', conditions: [condition] });
+    const { base } = (await plan([])).body;
+    const prune = (policies: readonly object[]): Promise<Answer> =>
+      send(app, 'POST', '/api/v1/policies/plan', { body: { policies, prune: true } });
+    const all = await prune([]);
+    expect(all.status).toBe(409);
+    expect(all.body.error.message).toMatch(/^9\d{6} bytes of patterns would go out of force, more than the 8388608 /);
+    const applied = await send(app, 'POST', '/api/v1/policies/apply', { body: { base, policies: [], prune: true } });
+    expect(applied.status).toBe(409);
+    // With successors, they may all go at once; the rest may then be pruned.
+    expect((await prune(POLICIES.slice(0, 5).map((policy) => ({ ...policy, version: 'short' })))).status).toBe(200);
   });
 
   it('has the first 1,000 warnings: all of them would be many times as long as the request', async () => {

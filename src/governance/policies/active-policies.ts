@@ -20,9 +20,13 @@ import {
   teamFault,
   totalsWith,
 } from './policy-capacity';
-import { type PolicyChange, type PolicyContent, goingOutOfForce, hashedContent, rulesHash } from './policy-content';
+import { type PolicyChange, goingOutOfForce } from './policy-changes';
+import { type PolicyContent, hashedContent, rulesHash } from './policy-content';
 import { isBelowTeamPriority } from './team-policies';
 import { unreportedWarnings } from './unreported-warnings';
+
+/** Most bytes of patterns that one request takes out of force: the rows are written anew while others wait. */
+const MAX_REMOVED_BYTES = 8 * 1024 * 1024;
 
 const AFTER = {
   activate: { status: 'active', action: 'policy.activated' },
@@ -118,12 +122,15 @@ export class ActivePolicies implements OnModuleInit {
 
   /**
    * Requires room for changes. A team may use a tenth of each limit, and all teams together nine tenths.
-   * @throws CONFLICT if the changes would exceed a limit of the policies in force
+   * @throws CONFLICT if the changes would exceed a limit of the policies in force, or remove more than one request may
    */
   async requireRoom({ team }: Pick<Caller, 'team'>, changes: readonly PolicyChange[]): Promise<void> {
     const coming: PolicyExtent[] = [];
     for await (const { change, policy } of yieldBetween(changes))
       if (change === 'create' || change === 'activate') coming.push(policyExtent(policy));
+    const removed = this.extentsOf(changes.flatMap(({ change, policy }) => (change === 'deactivate' ? [policy] : [])));
+    const removedBytes = removed.reduce((sum, { bytes }) => sum + bytes, 0);
+    if (removedBytes > MAX_REMOVED_BYTES && removed.length > 1) throw conflict(removalFault(removedBytes));
     const after = totalsWith(this.totals, this.extentsOf(goingOutOfForce(changes)), coming);
     const fault =
       capacityFault(this.totals, after, this.configuration, team !== undefined) ??
@@ -201,6 +208,10 @@ export class ActivePolicies implements OnModuleInit {
 }
 
 const REMEDY = 'Take a policy out of force first, or use fewer or shorter patterns, limits or conditions.';
+
+function removalFault(bytes: number): string {
+  return `${bytes} bytes of patterns would go out of force, more than the ${MAX_REMOVED_BYTES} of one request. Take some of the policies out of force first.`;
+}
 
 /** A policy in force, in memory. */
 interface StoredPolicy extends PolicyExtent {

@@ -12,7 +12,8 @@ import { Database } from '../../ledger/database/database';
 import { type UsageResponse, usageOf } from './limit-usage';
 import { requireOwnTeam, writtenTeam } from '../agents/team';
 import { CreationWarnings } from './creation-warnings';
-import { type PolicyChange, type PolicyContent, contentOf, firstDifference } from './policy-content';
+import type { PolicyChange } from './policy-changes';
+import { type PolicyContent, contentOf, firstDifference } from './policy-content';
 import { isBelowTeamPriority, nameTaken, teamPriorityFault } from './team-policies';
 import { POLICY, type Policy } from './policy.entity';
 

@@ -4,20 +4,24 @@ import { Configuration } from '../../core/config/configuration';
 import { type FieldFault, invalid, preconditionFailed } from '../../core/errors/domain-error';
 import { Gates, callerKey } from '../../http/gates';
 import type { Caller } from '../../ledger/kinds/caller';
-import type { LedgerTransaction } from '../../ledger/commands/ledger-transaction';
+import type { ServiceTransaction } from '../../ledger/commands/ledger-transaction';
+import { Database } from '../../ledger/database/database';
+import type { Dialect } from '../../ledger/database/dialect';
 import { LedgerService } from '../../ledger/ledger.service';
 import { RecordReader } from '../../ledger/reading/record-reader';
+import { runRowQueries } from '../../ledger/records/row-query';
 import { ActivePolicies } from '../policies/active-policies';
 import { CreationWarnings } from '../policies/creation-warnings';
 import type { CreatePolicyRequest } from '../policies/dto/policy.dto';
 import {
+  type FoundChanges,
   type PolicyChange,
-  type PolicyContent,
+  type PolicyVersions,
   type WantedPolicies,
-  contentOf,
   goingOutOfForce,
   policyChanges,
-} from '../policies/policy-content';
+} from '../policies/policy-changes';
+import { type PolicyContent, contentOf } from '../policies/policy-content';
 import { isBelowTeamPriority, nameTaken, teamPriorityFault } from '../policies/team-policies';
 import { writtenTeam } from '../agents/team';
 import { isNameWarning } from '../policies/unknown-names';
@@ -54,6 +58,7 @@ export class PolicySetsService {
   constructor(
     private readonly ledger: LedgerService,
     private readonly records: RecordReader,
+    private readonly database: Database,
     private readonly activePolicies: ActivePolicies,
     private readonly comparisons: PolicyComparisons,
     private readonly tests: PolicyTests,
@@ -91,13 +96,14 @@ export class PolicySetsService {
     const team = writtenTeam(caller, request.team);
     await caller.idempotency?.prepare();
     const policies = await this.contentsOf(caller, request.policies, team);
+    const desiredSet = { policies, prune, team };
     const applied = (warnings: PolicyWarnings | null): Promise<AppliedPoliciesResponse> =>
       this.ledger.write(caller, async (transaction) => {
         if (warnings === null || !this.isInForce(team, base))
           throw preconditionFailed(
             'The policies in force are not those that the base names. Plan the set again, and apply it with the base of that plan.',
           );
-        const changes = await changesFor(transaction, { policies, prune, team }, this.activePolicies.stored);
+        const changes = await changesFor(transaction, desiredSet, this.activePolicies.stored, this.database.dialect);
         const { directoryRoles } = this.configuration;
         const declared = await declareAgents(transaction, agents ?? [], { directoryRoles, team });
         const removed = goingOutOfForce(changes).map(({ id }) => id);
@@ -112,10 +118,21 @@ export class PolicySetsService {
     await this.activePolicies.catchUp();
     // The command refuses another base, or repeats its response to the same Idempotency-Key; neither takes long.
     if (!this.isInForce(team, base)) return applied(null);
-    // Checks that take many reads run outside the ledger's commands.
-    const checkAndApply = async (): Promise<AppliedPoliciesResponse> =>
-      applied(await this.warnings.warningsFor(policies, team, await this.declaredAgents(agents ?? [], team)));
+    // Checks that take many reads run outside the ledger's commands. The command then reads only equal contents.
+    const checkAndApply = async (): Promise<AppliedPoliciesResponse> => {
+      refuseFaults(await policyChanges(desiredSet, this.activePolicies.stored, this.versions));
+      return applied(await this.warnings.warningsFor(policies, team, await this.declaredAgents(agents ?? [], team)));
+    };
     return this.gates.get('applications').run(callerKey(caller), checkAndApply, { signal });
+  }
+
+  private get versions(): PolicyVersions {
+    return {
+      find: (versions) => this.records.allAmong(POLICY, ['name', 'version'], versions),
+      atOnce: 10,
+      run: (queries) => runRowQueries(this.database.points, queries),
+      dialect: this.database.dialect,
+    };
   }
 
   /** Returns the agents of a request that will be active, with their future members. */
@@ -171,16 +188,10 @@ export class PolicySetsService {
     await this.activePolicies.catchUp();
     const { stored } = this.activePolicies;
     const base = this.activePolicies.setOf(team);
-    const desiredSet = { policies: contents, prune, team };
-    const {
-      changes,
-      faults: differences,
-      taken,
-    } = await policyChanges(desiredSet, stored, (columns, keys) => this.records.allAmong(POLICY, columns, keys));
+    const comparison = await policyChanges({ policies: contents, prune, team }, stored, this.versions);
     signal.throwIfAborted();
-    if (taken.length > 0) throw nameTaken(taken);
-    const faults = [...differences, ...(preparedTests?.faults ?? [])];
-    if (faults.length > 0) throw invalid(faults);
+    const { changes } = comparison;
+    refuseFaults({ ...comparison, faults: [...comparison.faults, ...(preparedTests?.faults ?? [])] });
     await this.activePolicies.requireRoom(caller, changes);
     // Policies of other teams decide nothing for the agents of a team.
     const applicable = stored.filter((policy) => team === null || policy.team === null || policy.team === team);
@@ -260,16 +271,25 @@ function stayingIn(changes: readonly PolicyChange[], ids: readonly string[]): st
 
 /** Finds the changes, and reads in the transaction the records that they will change. */
 async function changesFor(
-  transaction: LedgerTransaction,
+  transaction: ServiceTransaction,
   target: WantedPolicies,
   inForce: readonly Policy[],
+  dialect: Dialect,
 ): Promise<readonly PolicyChange[]> {
-  const { changes, faults, taken } = await policyChanges(target, inForce, (columns, keys) =>
-    transaction.findAmong(POLICY, columns, keys),
-  );
+  const comparison = await policyChanges(target, inForce, {
+    find: (versions) => transaction.findAmong(POLICY, ['name', 'version'], versions),
+    atOnce: 250,
+    run: (queries) => transaction.runQueries(queries),
+    dialect,
+  });
+  refuseFaults(comparison);
+  const going = goingOutOfForce(comparison.changes).map(({ id }) => [id]);
+  await transaction.findAmong(POLICY, ['id'], going);
+  return comparison.changes;
+}
+
+/** @throws CONFLICT for names of others; VALIDATION_ERROR for versions that exist with other content */
+function refuseFaults({ faults, taken }: Pick<FoundChanges, 'faults' | 'taken'>): void {
   if (taken.length > 0) throw nameTaken(taken);
   if (faults.length > 0) throw invalid(faults);
-  const going = goingOutOfForce(changes).map(({ id }) => [id]);
-  await transaction.findAmong(POLICY, ['id'], going);
-  return changes;
 }

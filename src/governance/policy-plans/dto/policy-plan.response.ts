@@ -8,7 +8,7 @@ import { EXECUTION_OUTCOMES, type ExecutionOutcome } from '../../executions/exec
 import { ApproverGroupResponse } from '../../policies/approval/approval-input';
 import { Policy } from '../../policies/policy.entity';
 import { AGENT_CHANGES, type DeclaredAgentChange } from '../../agents/declared-agents';
-import type { PolicyChange } from '../../policies/policy-content';
+import type { PolicyChange } from '../../policies/policy-changes';
 import { policyDifferences } from '../../policies/policy-differences';
 import { ANY_JSON_SCHEMA, type JsonValue } from '../../../core/json/json-value';
 
