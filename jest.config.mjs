@@ -93,7 +93,7 @@ const ON_POSTGRES = {
   process: ['clock', 'failed-start'],
   records: [
     ...['agent-changes', 'agent-filters', 'agents', 'claims', 'entities', 'idempotency', 'idempotency-over-time'],
-    ...['idempotent-executions', 'statistics'],
+    ...['idempotent-executions', 'long-removals', 'statistics'],
   ],
   reports: ['oversight'],
   secrets: ['questions', 'secrets', 'secret-key'],

@@ -1,6 +1,6 @@
 import { type Dialect, quoteName } from '../database/dialect';
 import type { CommitProof, SqlConnection, SqlStatement } from '../database/sql-connection';
-import { arraysOfOne, oncePerDialect, selectAmong, upsertRows } from '../records/statements';
+import { arraysOfOne, firstKeys, oncePerDialect, selectAmong, upsertRows } from '../records/statements';
 import { columnsOf } from '../records/record-codec';
 import { IdempotencyKey } from '../schema/ledger-tables';
 import type { IdempotentWrite } from '../kinds/idempotent-request';
@@ -12,10 +12,12 @@ const TABLE = 'idempotency_keys';
 
 /** Expired keys that one batch removes: more than it can add, so they never pile up. */
 const REMOVED_AT_ONCE = 1_000;
+const EXPIRED_KEYS = {
+  ...{ table: TABLE, key: 'id', condition: '"createdAt" <= $1', order: 'createdAt' },
+  longColumns: ['answer', 'subjects'],
+};
 /** Removes some of the keys that were created up to `$1`, oldest first. */
-const DELETE_EXPIRED =
-  `DELETE FROM "${TABLE}" WHERE "id" IN ` +
-  `(SELECT "id" FROM "${TABLE}" WHERE "createdAt" <= $1 ORDER BY "createdAt" LIMIT ${REMOVED_AT_ONCE})`;
+const DELETE_EXPIRED = `DELETE FROM "${TABLE}" WHERE "id" IN (${firstKeys(EXPIRED_KEYS, REMOVED_AT_ONCE)})`;
 
 /** Selects the creation time of a stored response or marker, whose row proves that the commit took place. */
 const SELECT_CREATED_AT = `SELECT "createdAt" AS "actual" FROM "${TABLE}" WHERE "id" = $1`;

@@ -47,7 +47,7 @@ export class RecordCodec {
   /** Selected columns, without the free-form content of large rows, and with a mark of large rows. */
   private readonly selectedSmall: string;
   /** The columns of free-form content. */
-  private readonly longColumns: readonly string[];
+  readonly longColumns: readonly string[];
   private readonly state: readonly StateMember[];
 
   constructor(

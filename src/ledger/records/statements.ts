@@ -129,6 +129,30 @@ export function sizeSql(columns: readonly string[]): string {
   return ['0', ...columns.map((column) => `COALESCE(octet_length(${column}), 0)`)].join(' + ');
 }
 
+/** Bytes after which a statement takes no further row to delete: what is deleted is overwritten, which takes time. */
+const DELETED_AT_ONCE = 2 * 1024 * 1024;
+
+/** Rows of a table, in the order of a column. */
+interface OrderedRows {
+  readonly table: string;
+  /** Column of a unique key. */
+  readonly key: string;
+  /** SQL condition. */
+  readonly condition: string;
+  readonly order: string;
+  /** Columns whose values can be long. */
+  readonly longColumns: readonly string[];
+}
+
+/** Selects the keys of the first rows: at most `most`, and few if they are long, but at least one. */
+export function firstKeys({ table, key, condition, order, longColumns }: OrderedRows, most: number): string {
+  const first =
+    `SELECT ${quoteName(key)} AS "key", ${quoteName(order)} AS "order", ${sizeSql(longColumns.map(quoteName))} AS "bytes" ` +
+    `FROM ${quoteName(table)} WHERE ${condition} ORDER BY ${quoteName(order)} LIMIT ${most}`;
+  const before = `sum("bytes") OVER (ORDER BY "order", "key" ROWS UNBOUNDED PRECEDING) - "bytes" AS "before"`;
+  return `SELECT "key" FROM (SELECT "key", ${before} FROM (${first}) AS one) AS two WHERE "before" < ${DELETED_AT_ONCE}`;
+}
+
 /** Selects the time of the last entry that meets the condition. */
 export function lastTimeSql(condition: string): string {
   const newest = `SELECT "timestamp" FROM "ledger_entries" WHERE ${condition} ORDER BY "sequence" DESC LIMIT 1`;

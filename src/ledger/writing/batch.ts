@@ -10,7 +10,7 @@ import type { EncodedRow, RecordCodec } from '../records/record-codec';
 import { TimeSlice } from '../../core/concurrency/time-slice';
 import { RowQueryCache, type BatchReads, hasValues, type Where } from './batch-reads';
 import { type LedgerSql, ledgerSql } from './ledger-sql';
-import { deleteChunkSql, LEFTOVER_CHUNK, REMEMBER_LEFTOVER } from './leftover-statements';
+import { deleteChunkSql, rememberLeftoverSql } from './leftover-statements';
 
 /**
  * Characters of content after which a batch takes no further command. This limits the size of one transaction, and for
@@ -123,7 +123,8 @@ export class Batch {
 
   private async removeOwned(removals: readonly OwnedRemoval[]): Promise<void> {
     this.removals.push(...removals);
-    this.leavesRows ||= removals.some(({ count }) => count > LEFTOVER_CHUNK);
+    // The first row is always deleted.
+    this.leavesRows ||= removals.some(({ count }) => count > 1);
     await this.flush();
     // Cached dependent rows no longer exist.
     this.rows = new RowChanges();
@@ -280,8 +281,8 @@ async function batchStatements(
 
 function removalStatements({ codec, ownerId, count }: OwnedRemoval): SqlStatement[] {
   const chunk = { sql: deleteChunkSql(codec), parameters: [ownerId] };
-  const rest = { sql: REMEMBER_LEFTOVER, parameters: [codec.kind.subjectType, ownerId] };
-  return count > LEFTOVER_CHUNK ? [chunk, rest] : [chunk];
+  const rest = { sql: rememberLeftoverSql(codec), parameters: [codec.kind.subjectType, ownerId] };
+  return count > 1 ? [chunk, rest] : [chunk];
 }
 
 /** Adds a changed row and the items of its lists to the statements that write them. */

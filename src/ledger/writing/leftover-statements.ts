@@ -4,12 +4,13 @@ import type { SqlStatement } from '../database/sql-connection';
 import { ERASED_PREFIX, holdsContentsSql } from '../reading/erasure-reader';
 import { isOwnedSql, ownerColumn, type RecordCatalog } from '../records/record-catalog';
 import type { RecordCodec } from '../records/record-codec';
+import { firstKeys } from '../records/statements';
 import { LEFTOVERS } from '../schema/ledger-tables';
 
-/** Most dependent rows deleted in one transaction: takes some milliseconds. */
-export const LEFTOVER_CHUNK = 1_000;
+/** Most dependent rows deleted, and entries emptied, in one transaction. */
+const LEFTOVER_CHUNK = 1_000;
 
-export const REMEMBER_LEFTOVER = `INSERT INTO "${LEFTOVERS}" ("subjectType", "ownerId") VALUES ($1, $2) ON CONFLICT DO NOTHING`;
+const REMEMBER_LEFTOVER = `INSERT INTO "${LEFTOVERS}" ("subjectType", "ownerId") VALUES ($1, $2) ON CONFLICT DO NOTHING`;
 
 /** Marks an erased record, so that the entries about it are emptied, even if somebody has put their contents back. */
 export function emptyEntriesOf(subjectType: string, id: string): SqlStatement {
@@ -17,11 +18,18 @@ export function emptyEntriesOf(subjectType: string, id: string): SqlStatement {
 }
 
 /** Deletes the first rows of the owner `$1`. */
-export function deleteChunkSql({ kind, table }: RecordCodec): string {
-  const chunk =
-    `SELECT "id" FROM ${quoteName(table)} WHERE ${quoteName(ownerColumn(kind))} = $1 ` +
-    `ORDER BY "createdSequence" LIMIT ${LEFTOVER_CHUNK}`;
-  return `DELETE FROM ${quoteName(table)} WHERE "id" IN (${chunk})`;
+export function deleteChunkSql({ kind, table, longColumns }: RecordCodec): string {
+  const condition = `${quoteName(ownerColumn(kind))} = $1`;
+  const rows = { table, key: 'id', condition, order: 'createdSequence', longColumns };
+  return `DELETE FROM ${quoteName(table)} WHERE "id" IN (${firstKeys(rows, LEFTOVER_CHUNK)})`;
+}
+
+/** Remembers the removed owner `$2` of rows of the kind `$1` if some of its rows are left. */
+export function rememberLeftoverSql({ kind, table }: RecordCodec): string {
+  return (
+    `INSERT INTO "${LEFTOVERS}" ("subjectType", "ownerId") SELECT CAST($1 AS text), CAST($2 AS text) WHERE EXISTS ` +
+    `(SELECT 1 FROM ${quoteName(table)} WHERE ${quoteName(ownerColumn(kind))} = $2) ON CONFLICT DO NOTHING`
+  );
 }
 
 /**
@@ -69,22 +77,27 @@ export interface ErasedRecord {
  * again gives the same row.
  */
 export function eraseContentsSql(catalog: RecordCatalog): string {
+  const entries = {
+    ...{ table: 'ledger_entries', key: 'sequence', order: 'sequence' },
+    ...{ condition: unemptiedEntry(catalog), longColumns: ['details', 'state'] },
+  };
   return (
     `UPDATE "ledger_entries" SET "details" = 'null', "ip" = NULL, "reason" = NULL, "requestId" = NULL, "state" = NULL, ` +
     `"detailsSalt" = NULL, "stateSalt" = NULL, "erased" = (SELECT min(erasure."sequence") FROM "ledger_entries" AS erasure ` +
     `WHERE erasure."subjectId" = $1 AND erasure."sequence" > "ledger_entries"."sequence" AND ${isErasureSql('erasure.')}) ` +
-    `WHERE "sequence" IN (${unemptiedEntriesSql(catalog)} ORDER BY "sequence" LIMIT ${LEFTOVER_CHUNK})`
+    `WHERE "sequence" IN (${firstKeys(entries, LEFTOVER_CHUNK)})`
   );
 }
 
 /** Removes the record `$1`, of the type `$3`, from the leftovers table, once its entries hold no more contents. */
 export function forgetErasedSql(catalog: RecordCatalog): string {
-  return `DELETE FROM "${LEFTOVERS}" WHERE "subjectType" = $3 AND "ownerId" = $1 AND NOT EXISTS (${unemptiedEntriesSql(catalog)})`;
+  const unemptied = `SELECT 1 FROM "ledger_entries" WHERE ${unemptiedEntry(catalog)}`;
+  return `DELETE FROM "${LEFTOVERS}" WHERE "subjectType" = $3 AND "ownerId" = $1 AND NOT EXISTS (${unemptied})`;
 }
 
-function unemptiedEntriesSql(catalog: RecordCatalog): string {
+function unemptiedEntry(catalog: RecordCatalog): string {
   return (
-    `SELECT "sequence" FROM "ledger_entries" WHERE ("subjectId" = $1 OR ("entityId" = $1 AND ${isOwnedSql(catalog)})) ` +
+    `("subjectId" = $1 OR ("entityId" = $1 AND ${isOwnedSql(catalog)})) ` +
     `AND "sequence" < $2 AND ${holdsContentsSql()}`
   );
 }
