@@ -259,6 +259,24 @@ describe('An erasure', () => {
     const { body } = await post('/provenance/verify');
     expect(body).toMatchObject({ valid: false, invalidHashes: 1, firstInvalid: sequence });
   });
+
+  it('takes records of a few megabytes together', async () => {
+    const entity = await createEntity(app);
+    const subjects = [{ type: 'entity', id: entity.id }];
+    for (let count = 0; count < 9; count += 1) {
+      const { id } = await propose(app, (await createAgent(app, { name: `large ${count}` })).id, {
+        context: { text: 'x'.repeat(1_000_000) },
+      });
+      await post(`/decisions/${id}/cancel`);
+      subjects.push({ type: 'decision', id });
+    }
+    const refused = await post('/erasures', { subjects, reason: REASON });
+    expect([refused.status, refused.body.error.message]).toEqual([
+      409,
+      'These records are too large to be erased together. Erase fewer at a time.',
+    ]);
+    expect((await post('/erasures', { subjects: subjects.slice(0, 9), reason: REASON })).status).toBe(201);
+  });
 });
 
 describe('A record that is too young', () => {

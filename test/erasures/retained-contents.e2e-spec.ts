@@ -133,4 +133,18 @@ describe('RETAIN_CONTENT', () => {
     expect([...sizes.values()].reduce((sum, size) => sum + size, 0)).toBeGreaterThanOrEqual(220);
     expect(Math.max(...sizes.values())).toBeLessThanOrEqual(200);
   });
+
+  it('takes few large records at a time', async () => {
+    const { bot } = await company(app);
+    const parameters = { text: 'x'.repeat(900_000) };
+    await createPolicy(app, { actions: ['send'] });
+    for (let count = 0; count < 7; count += 1) await ask(app, bot, { action: 'send', parameters });
+    await moveTime(2 * DAY);
+    const write = jest.spyOn(app.application.get(LedgerService), 'write');
+    await app.application.get(RetainedContents).eraseOld();
+    expect(write).toHaveBeenCalledTimes(3);
+    write.mockRestore();
+    const { data } = await get('executions?limit=10');
+    expect(data.map(({ erased }: Parsed) => erased)).toEqual(Array(7).fill(true));
+  });
 });

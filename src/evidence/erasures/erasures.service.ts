@@ -1,6 +1,7 @@
 import { Injectable, Logger, type OnModuleInit } from '@nestjs/common';
 import { Configuration } from '../../core/config/configuration';
-import { invalidField } from '../../core/errors/domain-error';
+import { conflict, invalidField } from '../../core/errors/domain-error';
+import { jsonLength } from '../../core/json/json-length';
 import { cancelledNote } from '../../governance/decisions/decision-settlement';
 import { DECISION, type Decision } from '../../governance/decisions/decision.entity';
 import { CLAIM } from '../../governance/entities/claim.entity';
@@ -38,8 +39,10 @@ interface ErasureTargets {
   readonly erased: ErasureSubject[];
 }
 
-/** Most subjects that are erased again in one commit. */
-const AT_ONCE = 100;
+/** Most subjects that are erased again in one commit: each can have some megabytes. */
+const AT_ONCE = 10;
+/** Most characters of the records that one request erases, unless it erases one. */
+const MAX_TOGETHER = 8 * 1024 * 1024;
 const COMPACT =
   'On SQLite, stop the service then and run `npm run compact`: the restored file may still hold their texts.';
 const RESTORED =
@@ -105,9 +108,13 @@ export class ErasuresService implements OnModuleInit {
   private async begin(transaction: ServiceTransaction, request: NewErasure): Promise<ErasureAnswer> {
     const targets: ErasureTargets = { entities: new Map(), executions: new Map(), decisions: new Map(), erased: [] };
     const statuses: SubjectStatus[] = [];
+    let characters = 0;
     for (const [index, subject] of request.subjects.entries()) {
       const status = await find(transaction, subject, targets);
       if (status === 'unknown') throw unknown(`subjects[${index}]`, subject.type);
+      characters += contentLength(subject, targets);
+      if (characters > MAX_TOGETHER && index > 0)
+        throw conflict('These records are too large to be erased together. Erase fewer at a time.');
       statuses.push(status);
     }
     await this.refuseOpenOrYoung(transaction, targets);
@@ -183,6 +190,13 @@ async function findEntity(
   if (entity === undefined && (await transaction.lastEntryAt(ENTITY, id)) === undefined) return 'unknown';
   targets.entities.set(id, entity ?? null);
   return 'there';
+}
+
+/** Returns the characters of the records that an erasure found for a subject. */
+function contentLength({ id }: ErasureSubject, { entities, executions, decisions }: ErasureTargets): number {
+  const execution = executions.get(id) ?? executions.get(decisions.get(id)?.executionId ?? '');
+  const decision = decisions.get(id) ?? decisions.get(execution?.decisionId ?? '');
+  return jsonLength(entities.get(id), execution, decision);
 }
 
 /** Empties the entries about erased subjects again, because somebody may have put their contents back. */

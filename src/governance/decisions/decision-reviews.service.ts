@@ -31,6 +31,7 @@ import { isAboutChange } from './changes/change';
 import { unreviewedEmergencies } from './changes/emergencies';
 import { API_KEY } from '../api-keys/api-key.entity';
 import type { JsonObject } from '../../core/json/json-value';
+import { jsonLength } from '../../core/json/json-length';
 import { type Instead, mintGiven, requiredExecution, requireOther, settleWithInstead } from './grants/grant-changes';
 import { requireGrantable } from './grants/grant-rules';
 import {
@@ -49,7 +50,7 @@ import {
 import type { SeenDecisionRequest } from './dto/decision.requests';
 import type { GrantInput } from '../policies/approval/approval-requirement';
 
-/** Most characters of parameters that are approved together: each entry contains those of its execution. */
+/** Most characters of records that are approved together: each entry contains one. */
 const MAX_TOGETHER = 4 * 1024 * 1024;
 
 interface ReviewRequest {
@@ -150,9 +151,9 @@ export class DecisionReviewsService {
           throw conflict(`The decision ${id} is about another action than the one you saw.`);
         const admitted = await this.checkReview(transaction, decision, { ...request, verdict: 'approve' }, true);
         if (admitted instanceof Refusal) return admitted;
-        characters += await parametersLength(transaction, decision);
+        characters += await contentLength(transaction, decision);
         if (characters > MAX_TOGETHER && reviews.length > 0)
-          throw conflict('These actions are too large to be approved together. Approve fewer at a time.');
+          throw conflict('These decisions are too large to be approved together. Approve fewer at a time.');
         reviews.push(admitted);
       }
       const settled: Decision[] = [];
@@ -175,9 +176,12 @@ export class DecisionReviewsService {
   }
 
   private async prefetching(decisionIds: readonly string[], approver: string | null): Promise<LedgerWriter> {
-    // The proposer of a decision never changes, so it may be read beforehand.
-    const decisions = await Promise.all(decisionIds.map((id) => this.reader.find(DECISION, id, SYSTEM_CALLER)));
-    const proposers = new Set(decisions.flatMap((decision) => decision?.proposedBy ?? []));
+    const proposers = new Set<string>();
+    // The proposer of a decision never changes, so it may be read beforehand. The decisions may be large together.
+    for (const id of decisionIds) {
+      const decision = await this.reader.find(DECISION, id, SYSTEM_CALLER);
+      if (decision !== undefined && decision.proposedBy !== null) proposers.add(decision.proposedBy);
+    }
     const agents = [...(approver === null ? [] : [approver]), ...proposers].map(agentLookup);
     return this.ledger.withLookups(...decisionIds.map((id) => byId(DECISION, id)), ...agents);
   }
@@ -321,10 +325,11 @@ export class DecisionReviewsService {
   }
 }
 
-/** Returns the number of characters of the parameters of the execution that a decision is about. */
-async function parametersLength(transaction: LedgerTransaction, { executionId }: Decision): Promise<number> {
-  if (executionId === null) return 0;
-  return JSON.stringify((await requiredExecution(transaction, executionId)).parameters).length;
+/** Returns the number of characters of a decision and of the execution that it is about. */
+async function contentLength(transaction: LedgerTransaction, decision: Decision): Promise<number> {
+  const { executionId } = decision;
+  const execution = executionId === null ? undefined : await requiredExecution(transaction, executionId);
+  return jsonLength(decision, execution);
 }
 
 /**

@@ -7,6 +7,7 @@ import { cancelApproved, expireApproval, isApprovalOver } from '../executions/ex
 import { decidedNote, type DecisionBasis, EXECUTION, type Execution } from '../executions/execution.entity';
 import type { ServiceTransaction } from '../../ledger/commands/ledger-transaction';
 import type { RowQuery } from '../../ledger/records/row-query';
+import { jsonLength } from '../../core/json/json-length';
 import { addDuration } from '../../core/values/duration';
 import type { NewExecution } from './new-execution';
 import { requiredExecution } from '../decisions/grants/grant-changes';
@@ -16,8 +17,8 @@ import type { CoveringGrant } from '../decisions/grants/grant-finder';
 const MAX_EXECUTIONS = 100;
 const TITLE_LENGTH = 500;
 /**
- * Most characters of the parameters of all executions that one commit cancels. The entry of each execution contains its
- * parameters.
+ * Most characters of the records that one commit cancels: executions with their parameters, and decisions with their
+ * approvers, each in an entry.
  */
 export const MAX_CANCELLED_CHARACTERS = 4 * 1024 * 1024;
 
@@ -68,7 +69,7 @@ export async function requestApproval(
   const approved = await requestsFor(transaction, { actionHash, run, outcome: 'approved' });
   const rejected = await requestsFor(transaction, { actionHash, outcome: 'rejected' });
   const pendingOfAgent = await pendingRequests(transaction, newExecution.agentId, maxPending);
-  const hasRoom = await canBeCancelledTogether(transaction, newExecution);
+  const hasRoom = await canBeCancelledTogether(transaction, newExecution, requirement);
   const serving = await grant();
   const requestsOfAllRuns = serving === null ? [] : await allRequestsFor(transaction, newExecution);
   const own = new Map([...pending, ...approved].map((request) => [request.id, request]));
@@ -95,7 +96,7 @@ export async function requestApproval(
     );
   if (!hasRoom)
     throw conflict(
-      'The same action waits or is approved in other runs, and its parameters are too large to be asked for in another one: at most ' +
+      'The same action waits or is approved in other runs, and its parameters and approvers are too large to be asked for in another one: at most ' +
         `${MAX_CANCELLED_CHARACTERS} characters together. Have some of these requests decided, or cancel some.`,
     );
   return { execution: insertRequest(transaction, newExecution, terms), isNew: true };
@@ -202,14 +203,15 @@ async function pendingRequests(transaction: ServiceTransaction, agentId: string,
 
 /**
  * True if one commit could still cancel all open requests for this action, in all runs, after one more was added: an
- * authorisation of the action cancels all of them. Each request has the same parameters. Expired requests count until
- * they are settled.
+ * authorisation of the action cancels all of them. Each request has the same parameters and, until policies change, the
+ * same approvers. Expired requests count until they are settled.
  */
 async function canBeCancelledTogether(
   transaction: ServiceTransaction,
   { actionHash, parameters }: Pick<NewExecution, 'actionHash' | 'parameters'>,
+  { approvers }: ApprovalRequirement,
 ): Promise<boolean> {
-  const { length } = JSON.stringify(parameters);
+  const length = jsonLength(parameters, approvers);
   if (length * 2 * MAX_EXECUTIONS <= MAX_CANCELLED_CHARACTERS) return true;
   const waiting = await transaction.count(EXECUTION, { actionHash, outcome: 'pending_approval' });
   const open = waiting + (await transaction.count(EXECUTION, { actionHash, outcome: 'approved' }));

@@ -2,6 +2,7 @@ import { DECISION, type Decision } from '../decisions/decision.entity';
 import { isExpired } from '../decisions/decision-rules';
 import { cancelDecision, expireDecision } from '../decisions/decision-settlement';
 import { requirePresent } from '../../core/errors/domain-error';
+import { jsonLength } from '../../core/json/json-length';
 import { cancelApproved, expireApproval, isApprovalOver } from '../executions/execution-rules';
 import { EXECUTION, type Execution } from '../executions/execution.entity';
 import type { ServiceTransaction } from '../../ledger/commands/ledger-transaction';
@@ -35,14 +36,10 @@ export async function cancelRun(
 ): Promise<RunCancellation> {
   const ids = await openIds(transaction, { agentId, run });
   // All reads come before the changes.
-  const executions = await boundedExecutions(transaction, ids.slice(0, MAX_CANCELLED));
-  const decisions = await decisionsOf(transaction, executions);
+  const open = await boundedExecutions(transaction, ids.slice(0, MAX_CANCELLED));
   let cancelled = 0;
-  for (const execution of executions) {
-    const decision = decisions.get(execution.decisionId ?? '');
-    if (await cancelUnlessOver(transaction, { execution, decision }, reason)) cancelled += 1;
-  }
-  return { cancelled, more: executions.length < ids.length };
+  for (const execution of open) if (await cancelUnlessOver(transaction, execution, reason)) cancelled += 1;
+  return { cancelled, more: open.length < ids.length };
 }
 
 async function openIds(
@@ -55,16 +52,20 @@ async function openIds(
   return open.sort((one, other) => other.createdSequence - one.createdSequence).map(({ id }) => id);
 }
 
-async function boundedExecutions(transaction: ServiceTransaction, ids: readonly string[]): Promise<Execution[]> {
-  const executions: Execution[] = [];
+async function boundedExecutions(transaction: ServiceTransaction, ids: readonly string[]): Promise<OpenExecution[]> {
+  const open: OpenExecution[] = [];
   let characters = 0;
   for (let start = 0; start < ids.length && characters < MAX_CANCELLED_CHARACTERS; start += CHUNK) {
     const keys = ids.slice(start, start + CHUNK).map((id) => [id]);
-    const chunk = await transaction.findAmong(EXECUTION, ['id'], keys);
-    executions.push(...chunk);
-    for (const { parameters } of chunk) characters += JSON.stringify(parameters).length;
+    const executions = await transaction.findAmong(EXECUTION, ['id'], keys);
+    const decisions = await decisionsOf(transaction, executions);
+    for (const execution of executions) {
+      const decision = decisions.get(execution.decisionId ?? '');
+      characters += jsonLength(execution, decision);
+      open.push({ execution, decision });
+    }
   }
-  return executions;
+  return open;
 }
 
 async function decisionsOf(

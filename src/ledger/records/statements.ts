@@ -149,8 +149,17 @@ export function firstKeys({ table, key, condition, order, longColumns }: Ordered
   const first =
     `SELECT ${quoteName(key)} AS "key", ${quoteName(order)} AS "order", ${sizeSql(longColumns.map(quoteName))} AS "bytes" ` +
     `FROM ${quoteName(table)} WHERE ${condition} ORDER BY ${quoteName(order)} LIMIT ${most}`;
+  return untilDeleted(first, ['key']);
+}
+
+/**
+ * Selects columns of the first rows of a statement until what they would delete is much, but of at least one.
+ * @param rows selects "order", a unique "key", "bytes", and the columns
+ */
+export function untilDeleted(rows: string, columns: readonly string[]): string {
+  const names = columns.map(quoteName).join(', ');
   const before = `sum("bytes") OVER (ORDER BY "order", "key" ROWS UNBOUNDED PRECEDING) - "bytes" AS "before"`;
-  return `SELECT "key" FROM (SELECT "key", ${before} FROM (${first}) AS one) AS two WHERE "before" < ${DELETED_AT_ONCE}`;
+  return `SELECT ${names} FROM (SELECT ${names}, ${before} FROM (${rows}) AS one) AS two WHERE "before" < ${DELETED_AT_ONCE}`;
 }
 
 /** Selects the time of the last entry that meets the condition. */

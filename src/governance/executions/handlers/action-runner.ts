@@ -1,7 +1,8 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { Configuration } from '../../../core/config/configuration';
 import { ShutdownGuard } from '../../../http/server/shutdown';
-import { type JsonValue, NotJsonError, toJsonValue } from '../../../core/json/json-value';
+import { jsonLength } from '../../../core/json/json-length';
+import { type JsonObject, type JsonValue, NotJsonError, toJsonValue } from '../../../core/json/json-value';
 import { SYSTEM_CALLER } from '../../../ledger/kinds/caller';
 import { RecordReader } from '../../../ledger/reading/record-reader';
 import { reservedFaults } from '../../secrets/replacement';
@@ -12,6 +13,11 @@ import { type ActionContext, ActionFailure, type ActionHandlerMethod } from './a
 
 /** Milliseconds that handlers may continue after shutdown begins; their callers wait a little longer. */
 const GRACE = 5_000;
+
+/** Characters above which parameters need room: their request may be long answered while the handler holds them. */
+const LARGE = 16 * 1024;
+/** Most characters of the large parameters of all running handlers. */
+const MAX_LARGE = 32 * 1024 * 1024;
 
 type Stoppable = Pick<ActionContext, 'agentId' | 'action'>;
 
@@ -29,6 +35,8 @@ export interface ActionOutcome {
 export class ActionRunner {
   private readonly logger = new Logger(ActionRunner.name);
   private readonly controllers = new Map<AbortController, Omit<ActionContext, 'signal'>>();
+  /** Characters of the large parameters of running handlers. */
+  private large = 0;
   private readonly stopped = new Error('The service stops.');
   private readonly end = new AbortController();
 
@@ -47,6 +55,11 @@ export class ActionRunner {
   /** Signal that is aborted when the service stops: from then on, no handler is run or waited for. */
   get stopping(): AbortSignal {
     return this.end.signal;
+  }
+
+  /** False if the parameters are large and the handlers that run hold many such ones. */
+  hasRoomFor(parameters: JsonObject): boolean {
+    return largeLength(parameters) === 0 || this.large < MAX_LARGE;
   }
 
   /**
@@ -71,6 +84,8 @@ export class ActionRunner {
     const late = new ActionFailure(`The handler of "${request.action}" did not finish within ${actionTimeout} ms.`);
     const timer = setTimeout(() => controller.abort(late), actionTimeout);
     this.controllers.set(controller, request);
+    const large = largeLength(request.parameters);
+    this.large += large;
     // Another stop may have been made while the earlier ones were checked.
     void this.endCovered(controller, request, this.stops.active);
     try {
@@ -80,6 +95,7 @@ export class ActionRunner {
     } finally {
       clearTimeout(timer);
       this.controllers.delete(controller);
+      this.large -= large;
     }
   }
 
@@ -117,6 +133,12 @@ export class ActionRunner {
 
 export function failedBy({ message, code }: ActionFailure): ActionOutcome {
   return { outcome: 'failed', result: null, failureReason: storable(message), failureCode: code };
+}
+
+/** Returns the characters of parameters; 0 if they are not large. */
+function largeLength(parameters: JsonObject): number {
+  const length = jsonLength(parameters);
+  return length > LARGE ? length : 0;
 }
 
 /** Calls a handler. An error before it returns a promise becomes a rejection. */
