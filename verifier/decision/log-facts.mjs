@@ -11,9 +11,9 @@ import { AUTHORISING } from './history.mjs';
  * @typedef {import('./read-file.mjs').Json} Json
  * @typedef {import('./read-file.mjs').Policy} Policy
  * @typedef {{ id: string, timestamp: string }} Authorisation of an execution
- * @typedef {{ byResource: Map<string, Authorisation>, last: Authorisation | undefined }} OfAction the last
- *   authorisation on each resource, the oldest first, and the last of all
- * @typedef {Map<string, OfAction>} Authorisations by action
+ * @typedef {{ byResource: Map<string, Authorisation>, last: Authorisation | undefined }} AuthorisationsOfAction
+ *   the last authorisation on each resource, the oldest first, and the last of all
+ * @typedef {Map<string, AuthorisationsOfAction>} Authorisations by action
  * @typedef {{ predicate: string, sizes: import('./facts.mjs').Sizes }} Claim
  */
 

@@ -1,6 +1,9 @@
 import { overlap } from './action-patterns.js';
 import type { Schemas } from '../../typescript/src/index.js';
 
+/** Most stops that the service lets be active, and of one of its lists. */
+export const MAX_STOPS = 1_000;
+
 type Stop = Pick<Schemas['StopResponse'], 'agentId' | 'role' | 'actions'>;
 type Agent = Pick<Schemas['AgentResponse'], 'id' | 'roles'>;
 

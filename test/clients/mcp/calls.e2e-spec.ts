@@ -121,11 +121,11 @@ describeOnSqlite('Calls through gov mcp', () => {
     it('reports a tool that the client cancels while it runs', async () => {
       const cancelling = new AbortController();
       const calling = connection.client.callTool({ name: 'slow' }, { signal: cancelling.signal });
-      await customer.askedAndIs('slow', 'authorized');
+      await customer.executionThatIs('slow', 'authorized');
       while (customer.ran('slow').length === 0) await sleep(20);
       cancelling.abort();
       await expect(calling).rejects.toThrow();
-      const { failureReason } = await customer.askedAndIs('slow', 'failed');
+      const { failureReason } = await customer.executionThatIs('slow', 'failed');
       expect(failureReason).toContain('cancelled');
     });
 

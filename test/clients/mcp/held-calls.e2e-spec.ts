@@ -23,7 +23,7 @@ describeOnSqlite('Calls through gov mcp that need an approval', () => {
     const other = await connectThroughProxy({ ...options, words: [...words, '--hold', '0'] });
     const call = { name: 'refund', arguments: { order: 'shared' } };
     expect(textOf(await other.client.callTool(call))).toContain('Approval pending');
-    const { id, decisionId } = await customer.askedAndIs('refund', 'pending_approval');
+    const { id, decisionId } = await customer.executionThatIs('refund', 'pending_approval');
     const cancelling = new AbortController();
     const onprogress = (): void => cancelling.abort();
     await expect(client.callTool(call, { signal: cancelling.signal, onprogress })).rejects.toThrow();
@@ -42,7 +42,7 @@ describeOnSqlite('Calls through gov mcp that need an approval', () => {
     const { client, close } = await connectThroughProxy({ way: 'stdio', era: 'legacy', runs, environment });
     const call = { name: 'refund', arguments: { order: 'equal' } };
     const calls = Array.from({ length: 3 }, () => client.callTool(call));
-    const { decisionId } = await customer.askedAndIs('refund', 'pending_approval');
+    const { decisionId } = await customer.executionThatIs('refund', 'pending_approval');
     await approve(shop.app, decisionId, shop.people.ann);
     const texts = (await Promise.all(calls)).map(textOf);
     const hash =
@@ -59,7 +59,7 @@ describeOnSqlite('Calls through gov mcp that need an approval', () => {
     const { client, close } = await connectThroughProxy({ way: 'stdio', era: 'legacy', runs, environment, words });
     const call = { name: 'refund', arguments: { order: 'promised' } };
     const first = client.callTool(call);
-    const { id } = await customer.askedAndIs('refund', 'pending_approval');
+    const { id } = await customer.executionThatIs('refund', 'pending_approval');
     await sleep(500);
     const cancelling = new AbortController();
     const second = expect(client.callTool(call, { signal: cancelling.signal })).rejects.toThrow();
@@ -83,7 +83,7 @@ describeOnSqlite('Calls through gov mcp that need an approval', () => {
     });
     const call = { name: 'refund', arguments: { order: 'hurried' } };
     await client.callTool(call);
-    await approve(shop.app, (await customer.askedAndIs('refund', 'pending_approval')).decisionId, shop.people.ann);
+    await approve(shop.app, (await customer.executionThatIs('refund', 'pending_approval')).decisionId, shop.people.ann);
     gate.slow(300);
     const cancelling = new AbortController();
     const pendingCall = client.callTool(call, { signal: cancelling.signal });
@@ -135,19 +135,19 @@ describeOnSqlite('Calls through gov mcp that need an approval', () => {
       const progress: unknown[] = [];
       const call = { name: 'refund', arguments: { order: 'held' } };
       const calling = holding.client.callTool(call, { onprogress: ({ message }) => progress.push(message) });
-      const { id, decisionId } = await customer.askedAndIs('refund', 'pending_approval');
+      const { id, decisionId } = await customer.executionThatIs('refund', 'pending_approval');
       expect(customer.ran('refund')).toEqual([]);
       await approve(shop.app, decisionId, shop.people.ann);
       expect(textOf(await calling)).toBe('{"order":"held"}');
       expect(customer.ran('refund')).toEqual([{ order: 'held' }]);
       expect(progress).toContain(`refund waits for the decision ${String(decisionId)}.`);
       // The gateway reports after it has answered.
-      expect(await customer.askedAndIs('refund', 'executed')).toMatchObject({ id });
+      expect(await customer.executionThatIs('refund', 'executed')).toMatchObject({ id });
     });
 
     it('answers when it is rejected, and when nobody decides in time', async () => {
       const calling = holding.client.callTool({ name: 'refund', arguments: { order: 'rejected' } });
-      const { decisionId } = await customer.askedAndIs('refund', 'pending_approval');
+      const { decisionId } = await customer.executionThatIs('refund', 'pending_approval');
       await reject(shop.app, decisionId, shop.people.ann, `Too much.${'!'.repeat(600)}`);
       const words = `The words of the reviewer who rejected it: "Too much.${'!'.repeat(491)}… (cut)"`;
       expect(textOf(await calling)).toMatch(/was rejected/);
@@ -164,10 +164,10 @@ describeOnSqlite('Calls through gov mcp that need an approval', () => {
       const cancelling = new AbortController();
       const call = { name: 'refund', arguments: { order: 'cancelled' } };
       const calling = holding.client.callTool(call, { signal: cancelling.signal });
-      await customer.askedAndIs('refund', 'pending_approval');
+      await customer.executionThatIs('refund', 'pending_approval');
       cancelling.abort();
       await expect(calling).rejects.toThrow();
-      await customer.askedAndIs('refund', 'cancelled');
+      await customer.executionThatIs('refund', 'cancelled');
       expect(customer.ran('refund')).toHaveLength(1);
     });
 
@@ -180,7 +180,7 @@ describeOnSqlite('Calls through gov mcp that need an approval', () => {
       const before = customer.ran('refund').length;
       const call = { name: 'refund', arguments: { order: 'asked' } };
       const unapproved = await hasty.client.callTool(call);
-      const { decisionId } = await customer.askedAndIs('refund', 'pending_approval');
+      const { decisionId } = await customer.executionThatIs('refund', 'pending_approval');
       expect(messages).toEqual([expect.stringContaining(`gov approve ${String(decisionId)}`)]);
       expect(textOf(unapproved)).toContain('Approval pending');
       expect(customer.ran('refund')).toHaveLength(before);
@@ -194,7 +194,7 @@ describeOnSqlite('Calls through gov mcp that need an approval', () => {
 
     it('names the arguments that the reviewer would approve instead, with which it then goes through', async () => {
       const calling = holding.client.callTool({ name: 'refund', arguments: { order: 'all' } });
-      const { decisionId } = await customer.askedAndIs('refund', 'pending_approval');
+      const { decisionId } = await customer.executionThatIs('refund', 'pending_approval');
       const body = { approverId: shop.people.ann.id, instead: { parameters: { order: 'half' } } };
       await send(shop.app, 'POST', `/api/v1/decisions/${String(decisionId)}/reject`, { body });
       const words = 'What the reviewer would approve instead, which may be executed once: {"order":"half"}';
@@ -209,7 +209,11 @@ describeOnSqlite('Calls through gov mcp that need an approval', () => {
       const before = customer.ran('refund').length;
       const call = { name: 'refund', arguments: { order: 'once' } };
       expect(textOf(await hasty.client.callTool(call))).toContain('call it again with the same arguments'.slice(5));
-      await approve(shop.app, (await customer.askedAndIs('refund', 'pending_approval')).decisionId, shop.people.ann);
+      await approve(
+        shop.app,
+        (await customer.executionThatIs('refund', 'pending_approval')).decisionId,
+        shop.people.ann,
+      );
       const other = await hasty.client.callTool({ name: 'refund', arguments: { order: 'once', amount: 9 } });
       expect(textOf(other)).toContain('Approval pending');
       expect(customer.ran('refund')).toHaveLength(before);

@@ -180,7 +180,7 @@ describeOnSqlite('gov mcp', () => {
     const { client, close } = await connectThroughProxy({ way: 'stdio', era: 'legacy', runs, environment });
     try {
       const calling = client.callTool({ name: 'refund', arguments: { order: 'default' } });
-      const { decisionId } = await customer.askedAndIs('refund', 'pending_approval');
+      const { decisionId } = await customer.executionThatIs('refund', 'pending_approval');
       const waits = (): string[] => service.received.flatMap(({ path }) => /wait=(\d+)/.exec(path)?.[1] ?? []);
       while (waits().length === 0) await sleep(20);
       await approve(shop.app, decisionId, shop.people.ann);

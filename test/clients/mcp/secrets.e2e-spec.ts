@@ -28,7 +28,7 @@ describeOnSqlite('Secrets in calls through gov mcp', () => {
     const connection = await connectThroughProxy({ way: 'stdio', era: 'modern', ...customer, words });
     const input = { pin: 1234, card: { number: '4111' }, token: 'of-keeper', note: LARGE, amount: 7 };
     const call = connection.client.callTool({ name: 'refund', arguments: input });
-    const pending = await customer.askedAndIs('refund', 'pending_approval');
+    const pending = await customer.executionThatIs('refund', 'pending_approval');
     const digest = { $hmac: expect.stringMatching(/^[0-9a-f]{32}$/), bytes: 80_000 };
     expect(pending.parameters).toEqual({
       pin: SEALED,

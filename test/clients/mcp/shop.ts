@@ -47,7 +47,7 @@ export interface Customer {
    */
   settled(action: string): Promise<ExecutionResponse[]>;
   /** Waits until a request for an action has this outcome, and returns it. @throws Error after 30 seconds */
-  askedAndIs(action: string, outcome: string): Promise<ExecutionResponse>;
+  executionThatIs(action: string, outcome: string): Promise<ExecutionResponse>;
   /** Returns the arguments of each run of a tool. */
   ran(tool: string): unknown[];
 }
@@ -93,7 +93,7 @@ async function customerOf(app: TestApp, name: string, runs: string): Promise<Cus
       await until(`each ${action} is reported`, isSettled);
       return executions(action);
     },
-    askedAndIs: async (action, outcome) => {
+    executionThatIs: async (action, outcome) => {
       for (let attempt = 0; attempt < 1_500; attempt += 1) {
         const execution = (await executions(action)).find((one) => one.outcome === outcome);
         if (execution !== undefined) return execution;

@@ -26,14 +26,14 @@ describeOnSqlite('A stop, while gov mcp carries calls', () => {
     const { environment, runs } = customer;
     const { client, close } = await connectThroughProxy({ way, era, runs, environment });
     const running = client.callTool({ name: 'slow' });
-    const { agentId } = await customer.askedAndIs('slow', 'authorized');
+    const { agentId } = await customer.executionThatIs('slow', 'authorized');
     const other = await stop(shop.app, { actions: ['echo'] });
     expect(textOf(await client.callTool({ name: 'echo' }))).toContain('stopped');
     const covering = await stop(shop.app, { agentId, actions: ['sl*'] });
     const cancelled = await running;
     expect(cancelled.isError).toBe(true);
     expect(textOf(cancelled)).toContain('Somebody stopped the agent while it ran');
-    const { failureReason } = await customer.askedAndIs('slow', 'failed');
+    const { failureReason } = await customer.executionThatIs('slow', 'failed');
     expect(failureReason).toContain('Somebody stopped the agent');
     for (const active of [other, covering]) await lift(shop.app, active);
     expect(textOf(await client.callTool({ name: 'echo', arguments: { n: 1 } }))).toBe('{"n":1}');
@@ -46,12 +46,12 @@ describeOnSqlite('A stop, while gov mcp carries calls', () => {
     const words = ['--hold', '60'];
     const { client, close } = await connectThroughProxy({ way: 'stdio', era: 'legacy', runs, environment, words });
     const waiting = client.callTool({ name: 'refund' });
-    const { agentId } = await customer.askedAndIs('refund', 'pending_approval');
+    const { agentId } = await customer.executionThatIs('refund', 'pending_approval');
     const covering = await stop(shop.app, { agentId });
     const ended = await waiting;
     expect(ended.isError).toBe(true);
     expect(textOf(ended)).toContain('Somebody stopped the agent while the call waited for its approval');
-    const { decisionId } = await customer.askedAndIs('refund', 'pending_approval');
+    const { decisionId } = await customer.executionThatIs('refund', 'pending_approval');
     await lift(shop.app, covering);
     await approve(shop.app, decisionId, shop.people.ann);
     expect((await client.callTool({ name: 'refund' })).isError).not.toBe(true);
@@ -69,7 +69,7 @@ describeOnSqlite('A stop, while gov mcp carries calls', () => {
       words: ['--agent', `suspended ${scopes}`],
     });
     const running = client.callTool({ name: 'slow' });
-    const { agentId } = await customer.askedAndIs('slow', 'authorized');
+    const { agentId } = await customer.executionThatIs('slow', 'authorized');
     await send(shop.app, 'POST', `/api/v1/agents/${agentId}/suspend`);
     const others = await stop(shop.app, { actions: ['echo'] });
     const covering = await stop(shop.app, { agentId, actions: ['sl*'] });
@@ -83,7 +83,7 @@ describeOnSqlite('A stop, while gov mcp carries calls', () => {
     const { environment, runs } = customer;
     const { client, close } = await connectThroughProxy({ way: 'stdio', era: 'legacy', runs, environment });
     const running = client.callTool({ name: 'slow' });
-    const { agentId } = await customer.askedAndIs('slow', 'authorized');
+    const { agentId } = await customer.executionThatIs('slow', 'authorized');
     await send(shop.app, 'POST', `/api/v1/agents/${agentId}/suspend`);
     expect(textOf(await running)).toContain('Somebody stopped the agent while it ran');
     await send(shop.app, 'POST', `/api/v1/agents/${agentId}/resume`);
@@ -101,7 +101,7 @@ describeOnSqlite('A stop, while gov mcp carries calls', () => {
       words: ['--agent', 'with a key that ends'],
     });
     const running = client.callTool({ name: 'slow' });
-    await customer.askedAndIs('slow', 'authorized');
+    await customer.executionThatIs('slow', 'authorized');
     await send(shop.app, 'POST', `/api/v1/api-keys/${id}/revoke`);
     expect(textOf(await running)).toContain('The key or token of the agent ended while it ran');
     await close();
@@ -120,7 +120,7 @@ describeOnSqlite('A stop, while gov mcp carries calls', () => {
     const { runs } = customer;
     const { client, close } = await connectThroughProxy({ way: 'stdio', era: 'legacy', runs, environment });
     const running = client.callTool({ name: 'slow' });
-    const { agentId } = await customer.askedAndIs('slow', 'authorized');
+    const { agentId } = await customer.executionThatIs('slow', 'authorized');
     await stop(tokenShop.app, { agentId, actions: ['sl*'] });
     expect(textOf(await running)).toContain('Somebody stopped the agent while it ran');
     await close();
@@ -135,7 +135,7 @@ describeOnSqlite('A stop, while gov mcp carries calls', () => {
     const { runs } = customer;
     const { client, close } = await connectThroughProxy({ way: 'stdio', era: 'legacy', runs, environment });
     const running = client.callTool({ name: 'slow' });
-    const { agentId } = await customer.askedAndIs('slow', 'authorized');
+    const { agentId } = await customer.executionThatIs('slow', 'authorized');
     door.faultFor = (path) => (path.startsWith('/api/v1/policies/evaluate') ? 429 : null);
     const others = await stop(shop.app, { agentId, actions: ['echo'] });
     const covering = await stop(shop.app, { agentId, actions: ['sl*'] });
@@ -152,18 +152,18 @@ describeOnSqlite('A stop, while gov mcp carries calls', () => {
     const { runs } = customer;
     const { client, close } = await connectThroughProxy({ way: 'stdio', era: 'legacy', runs, environment });
     const running = client.callTool({ name: 'slow' });
-    const { agentId } = await customer.askedAndIs('slow', 'authorized');
+    const { agentId } = await customer.executionThatIs('slow', 'authorized');
     let release = (): void => undefined;
     const released = new Promise<void>((resolve) => (release = resolve));
     door.answerTurnOf = (path) => (path.endsWith('/execute') ? released : Promise.resolve());
     const held = client.callTool({ name: 'echo' });
-    await customer.askedAndIs('echo', 'authorized');
+    await customer.executionThatIs('echo', 'authorized');
     const covering = await stop(shop.app, { agentId });
     expect(textOf(await running)).toContain('Somebody stopped the agent while it ran');
     release();
     expect(textOf(await held)).toContain('Somebody stopped the agent before it was sent');
     expect(customer.ran('echo')).toEqual([]);
-    expect((await customer.askedAndIs('echo', 'failed')).failureReason).toContain('before it was sent');
+    expect((await customer.executionThatIs('echo', 'failed')).failureReason).toContain('before it was sent');
     await lift(shop.app, covering);
     await close();
     await door.close();
@@ -175,7 +175,7 @@ describeOnSqlite('A stop, while gov mcp carries calls', () => {
     const { environment, runs } = customer;
     const { client, close } = await connectThroughProxy({ way: 'stdio', era: 'legacy', runs, environment });
     const running = client.callTool({ name: 'slow' });
-    const { agentId } = await customer.askedAndIs('slow', 'authorized');
+    const { agentId } = await customer.executionThatIs('slow', 'authorized');
     await sleep(2_000);
     const { text } = await send(crowded.app, 'GET', '/metrics');
     expect(valueOf(text, 'http_request_duration_seconds_count{method="GET",route="/api/v1/stops",status="304"}')).toBe(

@@ -56,7 +56,7 @@ describeOnSqlite('For whom and in which run clients ask', () => {
     const how = { era, words: ['--hold', '0'] };
     const { client } = await connected(customer, how);
     expect(textOf(await client.callTool(REFUND))).toContain('Approval pending');
-    const { decisionId, run } = await customer.askedAndIs('refund', 'pending_approval');
+    const { decisionId, run } = await customer.executionThatIs('refund', 'pending_approval');
     await approve(shop.app, decisionId, shop.people.ann);
     const other = await connected(customer, how);
     expect(textOf(await other.client.callTool(REFUND))).toContain('Approval pending');
@@ -76,11 +76,11 @@ describeOnSqlite('For whom and in which run clients ask', () => {
     expect([typeof first?.run, second?.run]).toEqual(['string', first?.run]);
     const stateless = await connected(customer, { way: 'http', era: 'modern', words: ['--hold', '0'] });
     expect(textOf(await stateless.client.callTool(REFUND))).toContain('Approval pending');
-    const { decisionId } = await customer.askedAndIs('refund', 'pending_approval');
+    const { decisionId } = await customer.executionThatIs('refund', 'pending_approval');
     await approve(shop.app, decisionId, shop.people.ann);
     expect(textOf(await stateless.client.callTool(REFUND))).toBe('{"order":"a"}');
     // The gateway reports after it has answered.
-    expect(await customer.askedAndIs('refund', 'executed')).toMatchObject({ run: null });
+    expect(await customer.executionThatIs('refund', 'executed')).toMatchObject({ run: null });
   });
 
   it('gov mcp asks for whom and in which run it is told, and lists tools accordingly', async () => {

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { type ConditionInput, matchedConditions, missingLines, nearText } from '../condition-text.js';
-import { isCovering } from '../covering-stops.js';
+import { isCovering, MAX_STOPS } from '../covering-stops.js';
 import { seenBy } from '../decision-text.js';
 import { jsonObject } from '../json-option.js';
 import { plain, printJson, printLine, styled } from '../output.js';
@@ -12,8 +12,6 @@ import { groupText } from '../group-text.js';
 
 /** Maximum number of policies that are looked up, to save the rate limit. */
 const MAX_LOOKUPS = 5;
-/** Maximum number of stops that are read. */
-const MAX_STOPS = 1_000;
 
 export function addExplainCommand(program: Command): void {
   const command = program

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { GovernanceClient } from '../../../typescript/src/index.js';
+import { MAX_STOPS } from '../covering-stops.js';
 import type { ToolRequest } from './mapping.js';
 import { type ListedStop, RunningCalls } from './running-calls.js';
 
@@ -7,9 +8,6 @@ import { type ListedStop, RunningCalls } from './running-calls.js';
 const WAIT = 50;
 /** Pause in milliseconds after a failed long poll. */
 const PAUSE = 5_000;
-
-/** Maximum number of active stops in the service, and of stops in one list. */
-const MAX_STOPS = 1_000;
 
 export interface StopsSource {
   readonly url: string;

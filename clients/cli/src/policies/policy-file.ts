@@ -5,8 +5,8 @@ import { changedNumberIn, changedNumberText } from '../unsafe-number.js';
 /** Aliases may expand to more than fits in memory, and each is looked for in the whole file. */
 const MAX_ALIASES = 100;
 const EXPANSION = { maxAliasCount: MAX_ALIASES };
-/** Maximum number of lines: the time of the parser grows with the square of the number of empty ones. */
-const MAX_LINES = 50_000;
+/** Most lines of a file in YAML: the time of the parser grows with the square of the number of empty ones. */
+export const MAX_LINES = 50_000;
 
 /** One file of policies, tests and agents, in YAML or in JSON, which YAML includes. */
 export class PolicyFile {

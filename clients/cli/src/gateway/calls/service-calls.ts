@@ -6,18 +6,16 @@ import { type Answer, type SentRequest, Transport } from '../../../../typescript
 import type { ListedStop } from '../../mcp/running-calls.js';
 import { serviceFetch } from '../../service-fetch.js';
 import type { JsonObject } from '../file/gateway-config.js';
+import { MAX_STOPS } from '../../covering-stops.js';
 import { Refusal, unavailable } from './refusal.js';
 
 /**
  * Milliseconds for which a request without an answer is repeated: otherwise an authorisation would be lost with the
  * answer.
  */
-const PATIENCE_MS = 2_000;
+export const PATIENCE_MS = 2_000;
 /** Milliseconds after which an answer counts as lost. */
-const TIMEOUT_MS = 15_000;
-
-/** Maximum number of active stops in the service, and of stops in one list. */
-const MAX_STOPS = 1_000;
+export const TIMEOUT_MS = 15_000;
 
 /** The caller of the service, and the headers that describe its request. */
 export interface ServiceCaller {

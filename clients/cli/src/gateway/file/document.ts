@@ -9,6 +9,7 @@ import {
   visit,
   type YAMLMap,
 } from 'yaml';
+import { MAX_LINES } from '../../policies/policy-file.js';
 
 /** The names and indexes that lead to a part of a file. */
 export type FilePath = readonly (string | number)[];
@@ -28,9 +29,6 @@ export interface Place {
 export interface PlacedFault extends Place {
   readonly message: string;
 }
-
-/** Maximum number of lines: the time of the parser grows with the square of the number of empty ones. */
-const MAX_LINES = 50_000;
 
 /** A file in YAML or JSON that says only what JSON can say: no tags, anchors, repeated names or further documents. */
 export class FileDocument {

@@ -6,7 +6,7 @@ import { RateLimitLeft } from '../../mcp/rate-limit-left.js';
 import type { Caller } from '../calls/known-callers.js';
 import { Refusal, refusalResponse } from '../calls/refusal.js';
 import type { Reports } from '../calls/reports.js';
-import { callerFetch, type CallerService } from '../calls/service-calls.js';
+import { callerFetch, type CallerService, PATIENCE_MS, TIMEOUT_MS } from '../calls/service-calls.js';
 import { remainingMs } from '../calls/token-claims.js';
 
 /** The sender of a request, as the service knows it. */
@@ -31,9 +31,6 @@ export function repeating<Result>(repeat: string | null, serve: () => Promise<Re
   return repeats.run(repeat, serve);
 }
 
-/** Milliseconds for which a request is repeated whose answer was lost. */
-const PATIENCE_MS = 2_000;
-const TIMEOUT_MS = 15_000;
 /** Matches the ends of the paths of requests that authorise an action, which have the header `Governance-Repeat`. */
 const AUTHORISING = /\/(?:execute|resume)$/;
 
