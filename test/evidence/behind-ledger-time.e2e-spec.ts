@@ -1,5 +1,5 @@
 import { createTestApp } from '../support/application/create-test-app';
-import { createAgent, createPolicy } from '../support/application/factories';
+import { createAgent, createPolicy, issueKey } from '../support/application/factories';
 import { send } from '../support/application/send';
 import { reviewer } from '../support/application/signers';
 import { stageOf } from '../support/application/stage';
@@ -44,6 +44,10 @@ describe('A log of a service whose clock is behind ledger time', () => {
 
   it('recomputes', async () => {
     const { app } = stage;
+    const { secret: key } = await issueKey(app);
+    // All of this has one time: the refusal is between other entries and those of the policies.
+    expect((await send(app, 'POST', '/api/v1/entities', { key, body: {} })).body.error.reason).toBe('scope_missing');
+    await createPolicy(app, { name: 'looks', version: '2', actions: ['look'] });
     const body = { action: 'look', resourceType: 'bill', resourceId: 'a', parameters: {} };
     const { body: execution } = await send(app, 'POST', '/api/v1/agents/bot/execute', { body });
     const { publicKey, log } = await keyAndLog(app);

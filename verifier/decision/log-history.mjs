@@ -34,6 +34,12 @@ export class LogHistory {
   clockShift = 0;
   /** The entries of the time that is recomputed. @type {Json[]} */
   entries = [];
+  /**
+   * Maps sequences to the entries of this time, once one is looked up. Refusals of callers are not among them, so an
+   * entry need not be where its sequence alone would place it.
+   * @type {Map<unknown, Json> | undefined}
+   */
+  #bySequence;
   /** The body of the change that was made last, where it follows from the entries. @type {Json | undefined} */
   approvedBody;
   /** The entries that the change of the recomputed entry has made. @type {Made | undefined} */
@@ -64,6 +70,7 @@ export class LogHistory {
    */
   async begin(entries) {
     this.entries = entries;
+    this.#bySequence = undefined;
     for (const entry of entries) {
       const key = subjectKey(entry['subjectType'], entry['subjectId']);
       if (isErased(entry) || entry['v'] === 1) {
@@ -89,6 +96,17 @@ export class LogHistory {
     this.#making.clear();
     this.#made = undefined;
     this.entries = [];
+    this.#bySequence = undefined;
+  }
+
+  /**
+   * Returns the entry of a sequence, if it is one of the time that is recomputed.
+   * @param {number} sequence
+   * @returns {Json | undefined}
+   */
+  entryOfThisTime(sequence) {
+    this.#bySequence ??= new Map(this.entries.map((entry) => [entry['sequence'], entry]));
+    return this.#bySequence.get(sequence);
   }
 
   /** @param {Json} entry which is recomputed next */

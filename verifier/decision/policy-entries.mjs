@@ -30,10 +30,10 @@ export function policyFaults(entry, history) {
  * @param {LogHistory} history
  * @returns {string[]}
  */
-function setFaults({ sequence, audit }, { entries, policies }) {
+function setFaults({ sequence, audit }, history) {
   const { policySet } = audit.details;
-  // The entries of one time follow one another.
-  const next = entries[sequence + 1 - entries[0]?.['sequence']];
+  const { policies } = history;
+  const next = history.entryOfThisTime(sequence + 1);
   if (OF_POLICIES.includes(next?.['action']) && next?.['audit'].details.policySet === policySet) return [];
   return policySet === hashOf(policies.map(({ id }) => id))
     ? []
