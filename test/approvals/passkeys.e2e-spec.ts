@@ -175,6 +175,23 @@ describe('Passkeys', () => {
     });
   });
 
+  it('do not come back by the credential and the signature with which they were registered', async () => {
+    const who = await person();
+    const [first, lost] = [new SoftwareAuthenticator(), new SoftwareAuthenticator()];
+    await registered(who, first);
+    const credential = await created(who, lost);
+    const signature = first.sign({ agentId: who.agent.id, credentialId: lost.id, verdict: 'register' });
+    const { id } = (await register(who, { credential, signature })).body;
+    const removal = { agentId: who.agent.id, passkeyId: id, verdict: 'remove' };
+    expect((await remove(who, id, { signature: first.sign(removal) })).status).toBe(200);
+    const again = await register(who, { credential, signature });
+    expect([again.status, again.body.error?.message]).toEqual([
+      409,
+      'This person has removed a passkey since the options were made. Request new ones.',
+    ]);
+    await registered(who, new SoftwareAuthenticator(), first);
+  });
+
   it('of two people never have the same key, which would count as the devices of both', async () => {
     const [ann, ben] = [await person(), await person()];
     const device = new SoftwareAuthenticator();

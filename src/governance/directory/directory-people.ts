@@ -8,7 +8,7 @@ import { type Agent, AGENT, nextRevision } from '../agents/agent.entity';
 import { normaliseAgentName } from '../agents/agent-name';
 import { addAgent } from '../agents/declared-agents';
 import { type DirectoryUser, DirectoryUsers, saveUser, type UserFilter, userNameKey } from '../agents/directory-users';
-import { PASSKEY } from '../passkeys/passkey.entity';
+import { PASSKEY, PASSKEY_REMOVED } from '../passkeys/passkey.entity';
 import { leaveGroups } from './directory-groups';
 import { DirectoryRoles } from './directory-roles';
 import { userFault } from './person-rules';
@@ -239,7 +239,7 @@ function withStatus(
  */
 async function withoutOldRights(transaction: ServiceTransaction, agent: Agent): Promise<Agent> {
   for (const passkey of await transaction.findAll(PASSKEY, { agentId: agent.id }))
-    transaction.remove(PASSKEY, passkey, { action: 'passkey.removed', agentId: agent.id });
+    transaction.remove(PASSKEY, passkey, { action: PASSKEY_REMOVED, agentId: agent.id });
   const fields = [...(agent.slackId === null ? [] : ['slackId']), ...(agent.roles.length === 0 ? [] : ['roles'])];
   return withChanges(transaction, agent, { slackId: null, roles: [] }, fields);
 }

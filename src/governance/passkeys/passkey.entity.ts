@@ -43,6 +43,9 @@ export class Passkey {
   readonly createdAt!: string;
 }
 
+/** Action of the entry about the removal of a passkey. */
+export const PASSKEY_REMOVED = 'passkey.removed';
+
 /** The record kind of passkeys. The hashed members are frozen. */
 export const PASSKEY: RecordKind<Passkey> = {
   subjectType: 'passkey',

@@ -12,7 +12,9 @@ import {
 import type { JsonObject } from '../../core/json/json-value';
 import type { Caller } from '../../ledger/kinds/caller';
 import { LedgerService } from '../../ledger/ledger.service';
-import type { LedgerTransaction } from '../../ledger/commands/ledger-transaction';
+import type { LedgerTransaction, ServiceTransaction } from '../../ledger/commands/ledger-transaction';
+import { Database } from '../../ledger/database/database';
+import type { Dialect } from '../../ledger/database/dialect';
 import { byId } from '../../ledger/kinds/lookup';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import type { Agent } from '../agents/agent.entity';
@@ -30,7 +32,7 @@ import {
   relyingParty,
 } from './webauthn';
 import type { RegisterPasskeyRequest } from './dto/passkey.dto';
-import { PASSKEY, type Passkey } from './passkey.entity';
+import { PASSKEY, PASSKEY_REMOVED, type Passkey } from './passkey.entity';
 
 /** Most passkeys of one person for one host. */
 const MAX_PASSKEYS = 10;
@@ -42,13 +44,16 @@ const MAX_PASSKEYS = 10;
 @Injectable()
 export class PasskeysService {
   private readonly challenges: RegistrationChallenges;
+  private readonly removalsSql: string;
 
   constructor(
     private readonly ledger: LedgerService,
     private readonly records: RecordReader,
     private readonly configuration: Configuration,
+    { dialect }: Database,
   ) {
     const { apiKey, apiKeyPrevious } = configuration;
+    this.removalsSql = removalsSql(dialect);
     this.challenges = new RegistrationChallenges(apiKey, apiKeyPrevious === null ? [] : [apiKeyPrevious]);
   }
 
@@ -56,7 +61,8 @@ export class PasskeysService {
   async options(caller: Caller, idOrName: string): Promise<PublicKeyCredentialCreationOptionsJSON> {
     const person = await this.personThatCalls(caller, idOrName);
     const party = relyingParty(this.configuration.publicUrl);
-    const challenge = await this.challenges.make(person.id, this.ledger.clockTime.getTime());
+    const { clockTime, head } = this.ledger;
+    const challenge = await this.challenges.make(person.id, clockTime.getTime(), head.sequence);
     const held = await this.records.allAmong(PASSKEY, ['agentId', 'rpId'], [[person.id, party.id]]);
     return creationOptions(person, party, { challenge, held, timeout: GOOD_FOR_MS });
   }
@@ -71,7 +77,12 @@ export class PasskeysService {
     const { id: agentId } = await this.personThatCalls(caller, idOrName);
     const party = relyingParty(this.configuration.publicUrl);
     const now = this.ledger.clockTime.getTime();
-    const isExpected = (challenge: string): Promise<boolean> => this.challenges.isGood(challenge, agentId, now);
+    const options = { sequence: Infinity };
+    const isExpected = async (challenge: string): Promise<boolean> => {
+      const sequence = await this.challenges.sequenceOf(challenge, agentId, now);
+      options.sequence = sequence ?? Infinity;
+      return sequence !== null;
+    };
     const made = await madeCredential(credential, party, isExpected);
     return this.ledger.write(caller, async (transaction) => {
       // Checked only here: a request repeated with its `Idempotency-Key` gets its first response even if the challenge
@@ -81,6 +92,9 @@ export class PasskeysService {
           'credential',
           'must be a credential that was just made by the options, for this person and this service',
         );
+      // Otherwise the credential, and the signature for it, could bring a removed passkey back.
+      if (await this.hasRemovedSince(transaction, agentId, options.sequence))
+        throw conflict('This person has removed a passkey since the options were made. Request new ones.');
       const held = await usablePasskeys(transaction, agentId, party);
       if (held.length >= MAX_PASSKEYS)
         throw conflict(`A person has at most ${MAX_PASSKEYS} passkeys for a host. Remove one first.`);
@@ -119,7 +133,7 @@ export class PasskeysService {
           );
         await this.requireSigned(held, signature, { agentId, passkeyId, verdict: 'remove' });
       }
-      transaction.remove(PASSKEY, passkey, { action: 'passkey.removed', agentId });
+      transaction.remove(PASSKEY, passkey, { action: PASSKEY_REMOVED, agentId });
       return passkey;
     });
   }
@@ -138,6 +152,19 @@ export class PasskeysService {
   /** @throws as `listed`; NOT_FOUND for the passkey of somebody else */
   async get(caller: Caller, idOrName: string, passkeyId: string): Promise<Passkey> {
     return requireFound(await ownedBy(this.records, await this.listed(caller, idOrName), passkeyId), 'passkey');
+  }
+
+  private async hasRemovedSince(
+    transaction: Pick<ServiceTransaction, 'runQueries'>,
+    agentId: string,
+    sequence: number,
+  ): Promise<boolean> {
+    const sql = this.removalsSql;
+    const dependsOn = [{ kind: PASSKEY, values: { agentId } }];
+    const [removals] = await transaction.runQueries([
+      { name: 'passkey removals', sql, key: [agentId, sequence], dependsOn },
+    ]);
+    return removals?.length !== 0;
   }
 
   private personThatCalls(caller: Caller, idOrName: string): Promise<Agent> {
@@ -175,6 +202,17 @@ export class PasskeysService {
         'The signature was not made by a passkey that this person has, for exactly this and for this service.',
       );
   }
+}
+
+/** Selects a row if a passkey of the agent was removed after the sequence. */
+function removalsSql(dialect: Dialect): string {
+  const place = dialect.jsonAt(0, { name: 'place', type: 'integer' });
+  const agentId = dialect.jsonAt(1, { name: 'agentId', type: 'text' });
+  const sequence = dialect.jsonAt(2, { name: 'sequence', type: 'integer' });
+  const removal =
+    `SELECT 1 FROM "ledger_entries" WHERE "agentId" = ${agentId} AND "action" = '${PASSKEY_REMOVED}' ` +
+    `AND "sequence" > ${sequence}`;
+  return `SELECT ${place} AS "place" FROM ${dialect.jsonElements('$1')} WHERE EXISTS (${removal})`;
 }
 
 /** Returns the passkeys of a person that browsers can use at today's `PUBLIC_URL`. */

@@ -180,12 +180,13 @@ function coseOf(spki: string): Uint8Array<ArrayBuffer> {
   return Uint8Array.from(loadProtocol().helpers.isoCBOR.encode(new Map(members)));
 }
 
-const TIME_BYTES = 8;
+/** Bytes of a time in milliseconds, and of a sequence. */
+const NUMBER_BYTES = 8;
 export const GOOD_FOR_MS = 5 * 60_000;
 
 /**
- * Challenges for new passkeys. They are not stored: each contains its time, sealed for one agent with a key that all
- * processes derive.
+ * Challenges for new passkeys. They are not stored: each contains its time and the sequence of the last entry at that
+ * time, sealed for one agent with a key that all processes derive.
  */
 export class RegistrationChallenges {
   private readonly seals: Seals;
@@ -194,24 +195,29 @@ export class RegistrationChallenges {
     this.seals = new Seals('passkey registration', secret, previousSecrets);
   }
 
-  async make(agentId: string, now: number): Promise<Buffer> {
-    const time = Buffer.alloc(TIME_BYTES);
-    time.writeBigUInt64BE(BigInt(now));
-    return Buffer.concat([time, await this.seals.seal(sealed(time, agentId))]);
+  async make(agentId: string, now: number, sequence: number): Promise<Buffer> {
+    const moment = Buffer.alloc(2 * NUMBER_BYTES);
+    moment.writeBigUInt64BE(BigInt(now));
+    moment.writeBigUInt64BE(BigInt(sequence), NUMBER_BYTES);
+    return Buffer.concat([moment, await this.seals.seal(sealed(moment, agentId))]);
   }
 
-  /** True if the challenge was made for the agent within the last five minutes. @param challenge base64url */
-  async isGood(challenge: string, agentId: string, now: number): Promise<boolean> {
+  /**
+   * Returns the sequence of a challenge that was made for the agent within the last five minutes; null for any other.
+   * @param challenge base64url
+   */
+  async sequenceOf(challenge: string, agentId: string, now: number): Promise<number | null> {
     const bytes = Buffer.from(challenge, 'base64url');
-    const [time, seal] = [bytes.subarray(0, TIME_BYTES), bytes.subarray(TIME_BYTES)];
-    if (!(await this.seals.verify(seal, sealed(time, agentId)))) return false;
+    const [moment, seal] = [bytes.subarray(0, 2 * NUMBER_BYTES), bytes.subarray(2 * NUMBER_BYTES)];
+    if (!(await this.seals.verify(seal, sealed(moment, agentId)))) return null;
     // The clocks of processes differ a little, so a challenge from the near future is accepted as well.
-    return Math.abs(now - Number(time.readBigUInt64BE())) <= GOOD_FOR_MS;
+    if (Math.abs(now - Number(moment.readBigUInt64BE())) > GOOD_FOR_MS) return null;
+    return Number(moment.readBigUInt64BE(NUMBER_BYTES));
   }
 }
 
-function sealed(time: Buffer, agentId: string): Buffer {
-  return Buffer.concat([time, Buffer.from(agentId)]);
+function sealed(moment: Buffer, agentId: string): Buffer {
+  return Buffer.concat([moment, Buffer.from(agentId)]);
 }
 
 /** Returns the challenge of a signature: the hash of the signed content, in base64url. */
