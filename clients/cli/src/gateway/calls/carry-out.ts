@@ -8,7 +8,7 @@ import type { SendFailure, UpstreamResponse } from '../upstream/exchange.js';
 import type { UpstreamClient, UpstreamRequest } from '../upstream/upstream-client.js';
 import { failedReport } from './failed-report.js';
 import type { Report } from './journal.js';
-import { Refusal, unavailable } from './refusal.js';
+import { Refusal } from './refusal.js';
 import type { Reports } from './reports.js';
 
 /** A request that may be sent once, and only now. */
@@ -71,12 +71,13 @@ async function passOn(call: AuthorisedRequest, answer: UpstreamResponse): Promis
 
 /**
  * Writes the execution to the journal before the request is sent.
- * @throws Refusal 503 if the request must not be sent, because the journal or the gateway's own key cannot be used
+ * @throws Refusal 503 if the request must not be sent, because the journal or the gateway's own key cannot be used; 422
+ *   if it was sent before
  */
 async function noteInJournal({ execution, reports, upstream }: AuthorisedRequest): Promise<void> {
   if (execution === null) return;
   const refusal = await reports.begin(execution, upstream);
-  if (refusal !== null) throw unavailable(refusal);
+  if (refusal !== null) throw refusal;
 }
 
 function failureRefusal(call: AuthorisedRequest, { reason, code }: SendFailure): Refusal {

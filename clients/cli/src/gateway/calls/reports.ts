@@ -10,7 +10,8 @@ import { withTimeLimit } from '../../time-limit.js';
 import type { GatewayLog } from '../run/log.js';
 import type { Journal, Report } from './journal.js';
 import { KEY_REFUSED, type OwnKey } from './own-key.js';
-import { unavailable } from './refusal.js';
+import { Refusal, unavailable } from './refusal.js';
+import { SentExecutions } from './sent-executions.js';
 
 /** Maximum number of reports in one request. */
 const MAX_TOGETHER = 100;
@@ -73,10 +74,12 @@ export class Reports {
   private failures = 0;
   /** The agents of the unknown outcomes that the service has not taken, by execution. */
   private readonly unknown = new Map<string, string | undefined>();
+  private readonly sent: SentExecutions;
   private readonly events = new EventEmitter().setMaxListeners(0);
 
   constructor(private readonly options: ReportsOptions) {
     const { url, key, journal } = options;
+    this.sent = new SentExecutions(journal.openEntries().map(({ executionId }) => executionId));
     for (const { executionId, agentId, report } of journal.openEntries())
       if (report === null || isOfUnknownOutcome(report)) this.unknown.set(executionId, agentId);
     this.transport = new Transport({ url, key, patience: 0, timeout: 15_000, fetch: serviceFetch });
@@ -100,21 +103,22 @@ export class Reports {
   }
 
   /**
-   * Writes an execution to the journal before its request is sent. Returns why the request must not be sent, which is
-   * then reported, or null if it may be.
+   * Writes an execution to the journal before its request is sent. Returns why the request must not be sent, or null if
+   * it may be. The refusal is reported, except where the execution was sent before: its report is that of the first.
    */
-  async begin({ id: executionId, agentId }: Execution, upstream: string): Promise<string | null> {
+  async begin({ id: executionId, agentId }: Execution, upstream: string): Promise<Refusal | null> {
     const { journal, ownKey } = this.options;
+    if (!this.sent.add(executionId)) return new Refusal(422, 'already_sent', sentBefore(executionId), { executionId });
     try {
       await journal.begin({ executionId, upstream, agentId, at: new Date().toISOString() });
     } catch {
       this.addNotSent(executionId, 'The journal of the gateway could not be written.');
-      return JOURNAL_FAILED;
+      return unavailable(JOURNAL_FAILED);
     }
     if (!ownKey.isRefused) return null;
     // The execution may have waited for its approval since the service refused the key.
     this.addNotSent(executionId, "The service refused the gateway's own key.");
-    return KEY_REFUSED;
+    return unavailable(KEY_REFUSED);
   }
 
   /**
@@ -277,6 +281,13 @@ export class Reports {
       ({ error }) => error && new GovernanceError(error.message, { ...error, status: null }),
     );
   }
+}
+
+function sentBefore(executionId: string): string {
+  return (
+    `The gateway has sent the execution ${executionId} before, though the governance service has authorised it again, ` +
+    'as a restored database may. It is not sent again. Find out what came of it; another request needs another approval.'
+  );
 }
 
 function isOfUnknownOutcome(report: Report): boolean {

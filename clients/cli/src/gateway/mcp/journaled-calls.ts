@@ -24,7 +24,7 @@ export function journaledCalls({ governance, upstream, reports }: JournaledCallP
     if (execution.outcome !== 'authorized') return governance.carryOut(execution, run, { signal });
     const report = (outcome: Report): void => reports.add(execution.id, outcome);
     const refusal = await reports.begin(execution, upstream);
-    if (refusal !== null) throw new Error(refusal);
+    if (refusal !== null) throw new Error(refusal.message);
     if (signal.aborted || stopped.aborted) {
       report(failedReport('It was given up before it was sent.', 'not_sent'));
       throw (stopped.aborted ? stopped.reason : signal.reason) as Error;
