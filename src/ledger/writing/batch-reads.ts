@@ -108,19 +108,17 @@ function rowKey({ subjectType }: AnyRecordKind, key: Where): string {
 /** Most cached queries of a batch; with more, the cache is cleared. */
 const MAX_CACHED_ROWS = 5_000;
 
-/** The keys of cached queries that depend on rows with these values. */
+/** The keys of cached queries that depend on rows with some values in these columns, by the values. */
 interface Dependents {
-  readonly values: Readonly<Record<string, unknown>>;
-  readonly names: Set<string>;
+  readonly columns: readonly string[];
+  readonly namesByValues: Map<string, Set<string>>;
 }
 
 /** Caches query results until their rows change. */
 export class RowQueryCache {
   /** Found rows by query key. */
   private readonly results = new Map<string, readonly unknown[]>();
-  /**
-   * Cached queries that depend on rows of a kind, by the values of these rows: many queries depend on the same ones.
-   */
+  /** Cached queries that depend on rows of a kind, by the columns that they name: a changed row is looked up in each. */
   private readonly dependents = new Map<AnyRecordKind, Map<string, Dependents>>();
 
   constructor(private readonly connection: Pick<SqlSessions, 'all'>) {}
@@ -148,10 +146,12 @@ export class RowQueryCache {
    */
   forget(kind: AnyRecordKind, row: GovernedRow | null): void {
     const ofKind = this.dependents.get(kind);
-    for (const [key, { values, names }] of ofKind ?? []) {
-      if (row !== null && !hasValues(row, values)) continue;
-      for (const name of names) this.results.delete(name);
-      ofKind?.delete(key);
+    for (const { columns, namesByValues } of ofKind?.values() ?? []) {
+      const affected = row === null ? [...namesByValues.keys()] : [valuesIn(row, columns)];
+      for (const key of affected) {
+        for (const name of namesByValues.get(key) ?? []) this.results.delete(name);
+        namesByValues.delete(key);
+      }
     }
   }
 
@@ -163,11 +163,18 @@ export class RowQueryCache {
   private addDependent(name: string, { kind, values }: RowQuery['dependsOn'][number]): void {
     const ofKind = this.dependents.get(kind) ?? new Map<string, Dependents>();
     this.dependents.set(kind, ofKind);
-    const key = JSON.stringify(values);
-    const dependents = ofKind.get(key) ?? { values, names: new Set<string>() };
-    dependents.names.add(name);
-    ofKind.set(key, dependents);
+    const columns = Object.keys(values);
+    const columnsKey = JSON.stringify(columns);
+    const { namesByValues } = ofKind.get(columnsKey) ?? { namesByValues: new Map<string, Set<string>>() };
+    ofKind.set(columnsKey, { columns, namesByValues });
+    const valuesKey = JSON.stringify(Object.values(values));
+    const names = namesByValues.get(valuesKey) ?? new Set<string>();
+    namesByValues.set(valuesKey, names.add(name));
   }
+}
+
+function valuesIn(row: GovernedRow, columns: readonly string[]): string {
+  return JSON.stringify(columns.map((column): unknown => Reflect.get(row, column)));
 }
 
 /** True if a row has these values in these columns. */
