@@ -61,8 +61,14 @@ describe('A large set of policies', () => {
     expect(all.body.error.message).toMatch(/^9\d{6} bytes of patterns would go out of force, more than the 8388608 /);
     const applied = await send(app, 'POST', '/api/v1/policies/apply', { body: { base, policies: [], prune: true } });
     expect(applied.status).toBe(409);
-    // With successors, they may all go at once; the rest may then be pruned.
-    expect((await prune(POLICIES.slice(0, 5).map((policy) => ({ ...policy, version: 'short' })))).status).toBe(200);
+    // A replaced policy is written anew like a removed one.
+    const short = POLICIES.slice(0, 10).map((policy) => ({ ...policy, version: 'short' }));
+    expect((await prune(short)).status).toBe(409);
+    expect((await plan(short)).status).toBe(409);
+    const replaced = await send(app, 'POST', '/api/v1/policies/apply', { body: { base, policies: short } });
+    expect(replaced.status).toBe(409);
+    expect(replaced.body.error.message).toMatch(/^9\d{6} bytes of patterns would go out of force, /);
+    expect((await plan(short.slice(0, 5))).status).toBe(200);
   });
 
   it('has the first 1,000 warnings: all of them would be many times as long as the request', async () => {

@@ -25,8 +25,11 @@ import { type PolicyContent, hashedContent, rulesHash } from './policy-content';
 import { isBelowTeamPriority } from './team-policies';
 import { unreportedWarnings } from './unreported-warnings';
 
-/** Most bytes of patterns that one request takes out of force: the rows are written anew while others wait. */
-const MAX_REMOVED_BYTES = 8 * 1024 * 1024;
+/**
+ * Most bytes of patterns that one request removes or replaces: their rows are written anew, with an entry each, while
+ * others wait.
+ */
+const MAX_GOING_BYTES = 8 * 1024 * 1024;
 
 const AFTER = {
   activate: { status: 'active', action: 'policy.activated' },
@@ -122,16 +125,17 @@ export class ActivePolicies implements OnModuleInit {
 
   /**
    * Requires room for changes. A team may use a tenth of each limit, and all teams together nine tenths.
-   * @throws CONFLICT if the changes would exceed a limit of the policies in force, or remove more than one request may
+   * @throws CONFLICT if the changes would exceed a limit of the policies in force, or take more out of force than one
+   * request may
    */
   async requireRoom({ team }: Pick<Caller, 'team'>, changes: readonly PolicyChange[]): Promise<void> {
     const coming: PolicyExtent[] = [];
     for await (const { change, policy } of yieldBetween(changes))
       if (change === 'create' || change === 'activate') coming.push(policyExtent(policy));
-    const removed = this.extentsOf(changes.flatMap(({ change, policy }) => (change === 'deactivate' ? [policy] : [])));
-    const removedBytes = removed.reduce((sum, { bytes }) => sum + bytes, 0);
-    if (removedBytes > MAX_REMOVED_BYTES && removed.length > 1) throw conflict(removalFault(removedBytes));
-    const after = totalsWith(this.totals, this.extentsOf(goingOutOfForce(changes)), coming);
+    const going = this.extentsOf(goingOutOfForce(changes));
+    const goingBytes = going.reduce((sum, { bytes }) => sum + bytes, 0);
+    if (goingBytes > MAX_GOING_BYTES && going.length > 1) throw conflict(goingFault(goingBytes));
+    const after = totalsWith(this.totals, going, coming);
     const fault =
       capacityFault(this.totals, after, this.configuration, team !== undefined) ??
       teamFault(this.totals, after, this.configuration);
@@ -209,8 +213,8 @@ export class ActivePolicies implements OnModuleInit {
 
 const REMEDY = 'Take a policy out of force first, or use fewer or shorter patterns, limits or conditions.';
 
-function removalFault(bytes: number): string {
-  return `${bytes} bytes of patterns would go out of force, more than the ${MAX_REMOVED_BYTES} of one request. Take some of the policies out of force first.`;
+function goingFault(bytes: number): string {
+  return `${bytes} bytes of patterns would go out of force, more than the ${MAX_GOING_BYTES} of one request. Remove or replace some of the policies first.`;
 }
 
 /** A policy in force, in memory. */
