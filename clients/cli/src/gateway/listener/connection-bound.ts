@@ -20,17 +20,27 @@ export class ConnectionBound {
   private readonly holders = new Map<string, Connections>();
   private count = 0;
 
-  /** @param isServing whether a connection has a request that has not ended */
-  constructor(
+  private constructor(
     server: Server,
     private readonly isServing: (socket: Socket) => boolean,
     private readonly maxConnections: number,
   ) {
     server.on('connection', (socket: Socket) => this.admit(socket));
+  }
+
+  /** Bounds all connections. @param isServing whether a connection has a request that has not ended */
+  static ofAll(server: Server, isServing: (socket: Socket) => boolean, maxConnections: number): void {
+    const bound = new ConnectionBound(server, isServing, maxConnections);
     server.on('secureConnection', (socket: Socket) => {
-      const connection = this.holders.get(clientOf(socket))?.get(nameOf(socket));
+      const connection = bound.holders.get(clientOf(socket))?.get(nameOf(socket));
       if (connection !== undefined) connection.socket = socket;
     });
+  }
+
+  /** Bounds the connections of a server with TLS whose handshake has not ended: each takes twice as much memory. */
+  static ofHandshakes(server: Server, maxHandshakes: number): void {
+    const bound = new ConnectionBound(server, () => false, maxHandshakes);
+    server.on('secureConnection', (socket: Socket) => bound.remove(clientOf(socket), nameOf(socket)));
   }
 
   private admit(socket: Socket): void {

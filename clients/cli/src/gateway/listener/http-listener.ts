@@ -24,6 +24,8 @@ const OPTIONS = {
   noDelay: true,
 } as const;
 const MAX_CONNECTIONS = 5_000;
+/** Connections whose TLS handshake has not ended: as many as the requests that a gateway serves at a time. */
+const MAX_HANDSHAKES = 1_000;
 /** Milliseconds without progress in writing an answer because the client reads nothing. */
 const STALLED_TIMEOUT_MS = 30_000;
 /** Milliseconds for which the rest of a refused body is received, so that its client sees the answer. */
@@ -73,7 +75,8 @@ export function createListener(serve: Serve, tls: TlsFiles | null): Server {
       : createSecureServer({ ...options, ...tls, handshakeTimeout: OPTIONS.headersTimeout });
   server.maxHeadersCount = 0;
   server.setTimeout(STALLED_TIMEOUT_MS, endStalled);
-  new ConnectionBound(server, isServing, MAX_CONNECTIONS);
+  ConnectionBound.ofAll(server, isServing, MAX_CONNECTIONS);
+  if (tls !== null) ConnectionBound.ofHandshakes(server, MAX_HANDSHAKES);
   const take = (request: IncomingMessage, response: ServerResponse, isWaiting: boolean): void => {
     const before = [...(open.get(request.socket) ?? [])];
     if (isCrowded(before)) {

@@ -91,7 +91,7 @@ export class GatewayMetrics {
     // An unknown expectation may be ignored.
     server.on('checkExpectation', take);
     server.setTimeout(STALLED_TIMEOUT_MS);
-    new ConnectionBound(server, () => false, MAX_CONNECTIONS);
+    ConnectionBound.ofAll(server, () => false, MAX_CONNECTIONS);
     return server;
   }
 
