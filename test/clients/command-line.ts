@@ -1,8 +1,7 @@
-import { spawn } from 'node:child_process';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { ROOT } from '../support/documents/markdown';
 import { run, type ProgramRun } from '../support/processes/shell';
+import { startAnsweringProcess } from './answering-process';
 
 const FOLDER = join(ROOT, 'clients', 'cli');
 /** The program. */
@@ -45,12 +44,18 @@ const OF_THEIR_OWN: ReadonlySet<string | undefined> = new Set([
 let answering: CommandLine | undefined;
 let isAsked = false;
 
+/** Runs `gov` with these arguments, in a process of its own if the command needs one. */
+export function gov(words: readonly string[], surroundings: CommandSurroundings): Promise<ProgramRun> {
+  return OF_THEIR_OWN.has(words[0]) ? runGov(words, surroundings) : govAnswer(words, surroundings);
+}
+
 /**
- * What `gov` does with these arguments. The process that answers remains: to start one takes longer than most commands.
- * Commands that begin while it is at work have a process of their own, as they have for their users.
+ * Runs `gov` with these arguments, which must end it before it starts a program or waits for signals. The process that
+ * answers remains: to start one takes longer than most commands. Commands that begin while it is at work have a
+ * process of their own, as they have for their users.
  */
-export async function gov(words: readonly string[], surroundings: CommandSurroundings): Promise<ProgramRun> {
-  if (isAsked || OF_THEIR_OWN.has(words[0])) return runGov(words, surroundings);
+export async function govAnswer(words: readonly string[], surroundings: CommandSurroundings): Promise<ProgramRun> {
+  if (isAsked) return runGov(words, surroundings);
   isAsked = true;
   try {
     return await (answering ??= startAnswering())(words, surroundings);
@@ -65,16 +70,9 @@ export function runGov(words: readonly string[], surroundings: CommandSurroundin
 }
 
 function startAnswering(): CommandLine {
-  const child = spawn(process.execPath, [join(__dirname, 'answer-gov.mjs'), MAIN], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  });
-  const answers = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
-  for (const handle of [child, child.stdin, child.stdout] as { unref?(): void }[]) handle.unref?.();
+  const answerTo = startAnsweringProcess([join(__dirname, 'answer-gov.mjs'), MAIN]);
   return async (words, { environment, input = '', folder = process.cwd() }) => {
-    const request = { words, input, environment: { ...process.env, ...environment }, folder };
-    child.stdin.write(`${JSON.stringify(request)}\n`);
-    const answer = await answers.next();
-    if (answer.done === true) throw new Error(`gov ended the process: ${words.join(' ')}`);
-    return JSON.parse(answer.value) as ProgramRun;
+    const all = { ...process.env, ...environment };
+    return (await answerTo({ words, input, environment: all, folder })) as ProgramRun;
   };
 }

@@ -1,6 +1,6 @@
 import { dirname, join } from 'node:path';
-import { run } from '../../support/processes/shell';
 import { buildCommandLine, MAIN } from '../command-line';
+import { startAnsweringProcess } from '../answering-process';
 
 export interface GatewayRequest {
   readonly method?: string;
@@ -21,7 +21,9 @@ export interface ActionOrRefusal {
   readonly secret?: readonly string[];
 }
 
-/** Builds, in one process, the actions that the built gateway makes of requests to an upstream. */
+let actionsOf: ReturnType<typeof startAnsweringProcess> | undefined;
+
+/** Builds, in a process that remains, the actions that the built gateway makes of requests to an upstream. */
 export async function buildActions(
   upstream: Readonly<Record<string, unknown>>,
   requests: readonly GatewayRequest[],
@@ -29,9 +31,6 @@ export async function buildActions(
   await buildCommandLine();
   const folder = join(dirname(MAIN), 'gateway');
   const file = { upstreams: { api: { url: 'https://api.example', ...upstream } } };
-  const { output, errors, exitCode } = await run(process.execPath, [join(__dirname, 'build-actions.mjs'), folder], {
-    input: JSON.stringify({ file, requests }),
-  });
-  expect([exitCode, errors]).toEqual([0, '']);
-  return JSON.parse(output) as ActionOrRefusal[];
+  actionsOf ??= startAnsweringProcess([join(__dirname, 'build-actions.mjs'), folder]);
+  return (await actionsOf({ file, requests })) as ActionOrRefusal[];
 }

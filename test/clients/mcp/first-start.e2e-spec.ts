@@ -6,8 +6,8 @@ import { createAgent, createPolicy, issueKey } from '../../support/application/f
 import { send } from '../../support/application/send';
 import { describeOnSqlite } from '../../support/database/database-kind';
 import { codeBlocks, readDocument, ROOT, section } from '../../support/documents/markdown';
-import { run } from '../../support/processes/shell';
-import { CLI, connectThroughProxy, GOV, type McpClient, textOf, TOOL_SERVER } from './mcp-clients';
+import { CLI, connectThroughProxy, type McpClient, textOf, TOOL_SERVER } from './mcp-clients';
+import { govAnswer } from '../command-line';
 import { openShop, type Shop } from './shop';
 
 const SAMPLE_URL = 'http://127.0.0.1:3000';
@@ -69,7 +69,7 @@ describeOnSqlite('gov mcp at its first start', () => {
     const own = { GOVERNANCE_URL: shop.app.url, XDG_CONFIG_HOME: shop.folder };
     for (const GOVERNANCE_API_KEY of ['wrong', '', undefined]) {
       const environment = { ...own, GOVERNANCE_API_KEY };
-      const { exitCode, output, errors } = await run(process.execPath, [GOV, ...words], { environment });
+      const { exitCode, output, errors } = await govAnswer(words, { environment });
       expect([exitCode, output, errors]).toEqual([1, '', expect.stringContaining('GOVERNANCE_API_KEY')]);
     }
     expect(existsSync(runs)).toBe(false);
@@ -80,7 +80,7 @@ describeOnSqlite('gov mcp at its first start', () => {
     const runs = join(shop.folder, 'reader');
     const words = ['mcp', '--name', 'shop', '--', process.execPath, TOOL_SERVER, CLI, runs, 'stdio', 'legacy'];
     const environment = { GOVERNANCE_URL: shop.app.url, GOVERNANCE_API_KEY: secret };
-    const { exitCode, errors } = await run(process.execPath, [GOV, ...words], { environment });
+    const { exitCode, errors } = await govAnswer(words, { environment });
     expect([exitCode, errors]).toEqual([
       1,
       'gov mcp does not start: the key lacks the scope "execute", without which it can call nothing; it has only read, review. The key is the one in GOVERNANCE_API_KEY.\n',

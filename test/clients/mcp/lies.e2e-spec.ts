@@ -5,9 +5,8 @@ import { createAgent, createPolicy, issueKey } from '../../support/application/f
 import { createTestApp, type TestApp } from '../../support/application/create-test-app';
 import type { Parsed } from '../../support/application/send';
 import { describeOnSqlite } from '../../support/database/database-kind';
-import { run } from '../../support/processes/shell';
-import { buildCommandLine } from '../command-line';
-import { GOV } from './mcp-clients';
+import { buildCommandLine, govAnswer } from '../command-line';
+
 import { RawConnection } from './raw-connection';
 
 const LIAR = join(__dirname, 'changing-server.mjs');
@@ -258,7 +257,7 @@ describeOnSqlite('Servers that lie, behind gov mcp', () => {
   ])('are not started from a file that is wrong: %j', async (mcpServers, message) => {
     const file = join(folder, 'wrong.json');
     writeFileSync(file, JSON.stringify({ mcpServers }));
-    const started = await run(process.execPath, [GOV, 'mcp', '--config', file], { environment });
+    const started = await govAnswer(['mcp', '--config', file], { environment });
     expect(started).toMatchObject({ exitCode: 1, errors: expect.stringContaining(message) });
   });
 });

@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describeOnSqlite } from '../../support/database/database-kind';
-import { run } from '../../support/processes/shell';
-import { CLI, GOV, TOOL_SERVER } from './mcp-clients';
+import { CLI, TOOL_SERVER } from './mcp-clients';
+import { govAnswer } from '../command-line';
 import { RawConnection } from './raw-connection';
 import { openShop, type Shop } from './shop';
 
@@ -110,7 +110,7 @@ describeOnSqlite('The names of tools in a mapping of gov mcp', () => {
     const { environment } = await shop.customer(`secret ${title}`);
     const map = join(shop.folder, 'secret.json');
     writeFileSync(map, JSON.stringify(mapping));
-    expect(await run(process.execPath, [GOV, 'mcp', '--map', map, '--', 'true'], { environment })).toMatchObject({
+    expect(await govAnswer(['mcp', '--map', map, '--', 'true'], { environment })).toMatchObject({
       exitCode: 1,
       errors: `The mapping ${map} cannot be used: tools.open.resourceArgument names a secret argument, whose value must not be kept.\n`,
     });

@@ -10,7 +10,8 @@ import { createPolicy } from '../../support/application/factories';
 import { openHttpProxy } from '../../support/application/http-proxy';
 import { describeOnSqlite } from '../../support/database/database-kind';
 import { codeBlocks, readDocument, section } from '../../support/documents/markdown';
-import { run } from '../../support/processes/shell';
+import { run, type ProgramRun } from '../../support/processes/shell';
+import { govAnswer } from '../command-line';
 import { connectThroughProxy, GOV, textOf } from './mcp-clients';
 import { openShop, type Shop } from './shop';
 
@@ -171,7 +172,7 @@ describeOnSqlite('gov mcp', () => {
   });
 
   it('holds a call for 45 seconds by default, as its help says', async () => {
-    const { output } = await run(process.execPath, [GOV, 'mcp', '--help']);
+    const { output } = await govAnswer(['mcp', '--help'], { environment: {} });
     expect(output).toMatch(/--hold <seconds> [^]*?\(default:\s+45\)/);
     const customer = await shop.customer('held');
     const service = await openHttpProxy(shop.app.url);
@@ -194,8 +195,7 @@ describeOnSqlite('gov mcp', () => {
 
   it('says what is wrong with its arguments', async () => {
     const { environment } = await shop.customer('words');
-    const mcp = (...words: string[]): ReturnType<typeof run> =>
-      run(process.execPath, [GOV, 'mcp', ...words], { environment });
+    const mcp = (...words: string[]): Promise<ProgramRun> => govAnswer(['mcp', ...words], { environment });
     expect(await mcp()).toMatchObject({ exitCode: 1, errors: expect.stringContaining('gov mcp -- ') });
     for (const content of ['null', '{}', '{"servers":{"shop":null}}']) {
       const lock = join(shop.folder, 'other.lock');

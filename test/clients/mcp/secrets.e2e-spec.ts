@@ -3,8 +3,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { approve } from '../../approvals/support';
 import { describeOnSqlite } from '../../support/database/database-kind';
-import { run } from '../../support/processes/shell';
-import { connectThroughProxy, GOV, textOf } from './mcp-clients';
+import { connectThroughProxy, textOf } from './mcp-clients';
+import { govAnswer } from '../command-line';
 import { type Customer, openShop, type Shop } from './shop';
 
 const LARGE = 'ü'.repeat(40_000);
@@ -96,7 +96,7 @@ describeOnSqlite('Secrets in calls through gov mcp', () => {
   ])('of a mapping have to be pointers: %j', async (mapping, fault) => {
     const file = join(shop.folder, 'faulty.json');
     writeFileSync(file, JSON.stringify(mapping));
-    const { exitCode, errors } = await run(process.execPath, [GOV, 'mcp', '--map', file, '--', 'node'], {
+    const { exitCode, errors } = await govAnswer(['mcp', '--map', file, '--', 'node'], {
       environment: customer.environment,
     });
     expect([exitCode, errors]).toEqual([1, expect.stringContaining(fault)]);
