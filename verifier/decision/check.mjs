@@ -61,7 +61,7 @@ export async function checkDecisionFile(text, keys, feedLog) {
     await feedLog(log, checkpoint.size, findings);
     report.differences.push(...log.differences);
     report.gaps.push(...log.gaps);
-    const logNotes = [...laterThan(checkpoint.size, log.later), ...unknownContents(log)];
+    const logNotes = [...laterThan(checkpoint.size, log.later), ...log.erasedContents.notes()];
     notes.splice(0, notes.length, ...logNotes, ONLY_THE_OPERATOR);
   }
   for (const note of [...report.notes, ...notes]) findings.note(note);
@@ -109,36 +109,6 @@ function laterThan(size, later) {
       ? []
       : [`Its contents were erased by entry ${erasure.sequence}: this file holds what was to be forgotten.`]),
   ];
-}
-
-/**
- * Names erased contents of the log that could have led to another decision.
- * @param {LogCheck} log
- */
-function unknownContents(log) {
-  const entityNames = [...log.targets].join(', ');
-  /** @type {[number, string, string][]} */
-  const unknown = [
-    [log.erasedClaims, `claims about ${entityNames} that the file does not have`, 'what they were'],
-    [log.erasedUses, 'executions after the grant was made', 'whether they used it'],
-    [log.erasedGrants, 'grants of the agent', 'whether a decision of the file gave one of them, too,'],
-    [log.erasedLimitUses, 'executions that a limit of the file may count', 'whether they used what their erasures say'],
-    [log.erasedEarlier, 'executions of the agent before', 'whether a condition on earlier ones meant them'],
-    [
-      log.erasedOutcomes,
-      'executions of the agent before',
-      'whether one was of the same action, with an unknown outcome,',
-    ],
-    [log.erasedRejections, 'rejections of what the agent requested', 'whether one of them held'],
-    [
-      log.erasedEmergencies,
-      'decisions before the emergency',
-      'whether one of them was about an earlier one, still open,',
-    ],
-  ];
-  return unknown
-    .filter(([count]) => count > 0)
-    .map(([count, things, question]) => `The export has ${count} erased ${things}: ${question} cannot be checked.`);
 }
 
 /**
