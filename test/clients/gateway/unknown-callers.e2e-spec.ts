@@ -88,7 +88,7 @@ describe('Callers whom the gateway does not know', () => {
 describe('Lookups of keys', () => {
   type KnownCallers = InstanceType<GatewayModules['calls/known-callers']['KnownCallers']>;
   type CallerService = Parameters<KnownCallers['require']>[1];
-  const me = { agentId: 'agt_1', actor: { type: 'api_key', id: 'key_1' } };
+  const me = { agentId: 'agt_1', actor: { type: 'api_key', id: 'key_1' }, scopes: ['execute'] };
   let callers: KnownCallers;
   let lookups: ((answer: typeof me) => void)[];
 

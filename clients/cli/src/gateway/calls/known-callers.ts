@@ -56,7 +56,8 @@ export class KnownCallers {
 
   /**
    * @param left fires when the client has gone
-   * @throws Refusal 401 for an unknown key, 403 for one that is bound to no agent, 503 if the service is away
+   * @throws Refusal 401 for an unknown key, 403 for one that is bound to no agent or may not execute, 503 if the service
+   *   is away
    */
   async require(caller: ServiceCaller, service: CallerService, left: AbortSignal): Promise<Caller> {
     const { key, address, audience = null } = caller;
@@ -106,7 +107,7 @@ export class KnownCallers {
 
   private async ask(id: string, key: string, service: CallerService): Promise<Caller> {
     const { clearings } = this;
-    const { agentId, actor } = await service.me().catch((error: unknown) => {
+    const { agentId, actor, scopes } = await service.me().catch((error: unknown) => {
       // The service no longer knows the key.
       if (error instanceof Refusal && error.status === 401) this.callers.delete(id);
       throw error;
@@ -116,6 +117,13 @@ export class KnownCallers {
         403,
         'caller_not_bound',
         'The key is bound to no agent. Use a key or token of the agent that acts.',
+      );
+    // The service would evaluate with other scopes, too, and what is only evaluated would be sent.
+    if (!scopes.includes('execute'))
+      throw new Refusal(
+        403,
+        'scope_missing',
+        'The key or token lacks the scope "execute", without which nothing is sent.',
       );
     const caller = { id, agentId, actorId: actor.id, rightsId: rightsOf(key) };
     this.callers.delete(id);

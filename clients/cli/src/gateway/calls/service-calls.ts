@@ -70,8 +70,9 @@ export class CallerService {
 
   async me(): Promise<Schemas['MeResponse']> {
     return this.call({ method: 'get', path: '/api/v1/me' }, ({ body }) => {
-      const { agentId, actor } = membersOf(body);
-      if ((typeof agentId === 'string' || agentId === null) && typeof membersOf(actor)['id'] === 'string')
+      const { agentId, actor, scopes } = membersOf(body);
+      const hasAgent = typeof agentId === 'string' || agentId === null;
+      if (hasAgent && typeof membersOf(actor)['id'] === 'string' && Array.isArray(scopes))
         return body as Schemas['MeResponse'];
       throw unexpectedAnswer('it does not say whose the key is.', null);
     });
