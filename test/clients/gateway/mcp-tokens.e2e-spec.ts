@@ -187,6 +187,17 @@ describe('A token at an MCP upstream of the gateway', () => {
     await lift(stage.app, active);
   });
 
+  it('gives way to one that ends earlier once the service refuses it, as after a change of the issuer’s keys', async () => {
+    answersAtOnce = true;
+    const session = await openSession();
+    door.faultFor = (_path, { authorization }) => (authorization === `Bearer ${forShop}` ? EXPIRED : null);
+    const callShorter = (id: number): Promise<McpAnswer> =>
+      post({ ...CALL, id }, { ...bearer(shorter), ...session }, '/shop/mcp');
+    expect((await callShorter(1)).body).toContain('write was not run');
+    expect((await callShorter(2)).body).toContain('done');
+    door.faultFor = () => null;
+  });
+
   it('has to come again, if it ends while its call waits', async () => {
     const session = await openSession();
     const answer = post({ ...CALL, params: { name: 'refund' } }, { ...bearer(forShop), ...session }, '/shop/mcp');

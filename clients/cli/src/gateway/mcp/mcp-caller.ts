@@ -40,6 +40,8 @@ export class McpCaller {
   uses = 0;
   readonly left = new RateLimitLeft();
   readonly governance: GovernanceClient;
+  /** The key or token that the service refused last: an issuer may have withdrawn it before its end. */
+  private refusedKey: string | null = null;
 
   constructor(
     url: string,
@@ -63,10 +65,11 @@ export class McpCaller {
 
   /**
    * Uses the key or token of another request from now on, unless it ends earlier than the current one: running calls of
-   * other requests would end with it.
+   * other requests would end with it. One that the service has refused gives way in any case.
    */
   renew(identified: IdentifiedCaller): void {
-    if (remainingMs(identified.key) >= remainingMs(this.identified.key)) this.identified = identified;
+    if (this.identified.key === this.refusedKey || remainingMs(identified.key) >= remainingMs(this.identified.key))
+      this.identified = identified;
   }
 
   private async send(target: string | URL | Request, init: RequestInit = {}): Promise<Response> {
@@ -79,7 +82,10 @@ export class McpCaller {
       if (refusal !== null) return refusal;
     }
     // Calls carry their own trace.
-    return callerFetch({ ...this.current, traceparent: null }, target, { ...init, headers });
+    const { current } = this;
+    const response = await callerFetch({ ...current, traceparent: null }, target, { ...init, headers });
+    if (response.status === 401) this.refusedKey = current.key;
+    return response;
   }
 
   /**
