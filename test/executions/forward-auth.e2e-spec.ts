@@ -136,6 +136,16 @@ describe('Forward auth', () => {
     expect(reasonOf(await authorize({ ...TRAEFIK, 'X-Forwarded-Host': host }))).toEqual([403, 'resource_invalid']);
   });
 
+  it('refuses a CONNECT, which reaches the upstream as another method', async () => {
+    const before = await executions();
+    for (const answer of [
+      await to(`${HOST}/v1/a`, 'CONNECT'),
+      await authorize({ ...TRAEFIK, 'X-Forwarded-Method': 'CONNECT' }),
+    ])
+      expect(reasonOf(answer)).toEqual([403, 'resource_invalid']);
+    expect(await executions()).toBe(before);
+  });
+
   it('has no default port but that of the scheme', async () => {
     for (const host of ['api.example.com:80', 'api.example.com:4430'])
       expect(reasonOf(await authorize({ ...TRAEFIK, 'X-Forwarded-Host': host }))).toEqual([403, 'no_policy_allows']);

@@ -62,6 +62,9 @@ export function forwardedRequest({ valuesOf, isTrusted }: ForwardedHeaders): For
   if (faults.length > 0) throw invalid(faults);
   const [method = '', ...target] = values;
   if (!METHOD.test(method)) throw invalidField(`header.${family[0]}`, 'must be the method of a request');
+  // A gateway that opens a WebSocket for it (RFC 8441) sends the upstream a GET, which policies could deny.
+  if (method === 'CONNECT')
+    throw permissionDenied('resource_invalid', 'A CONNECT reaches the upstream as another method, so it cannot pass.');
   return { method, ...resourceAt(target.length === 1 ? targetOfUrl(...target) : targetOfParts(target)) };
 }
 
