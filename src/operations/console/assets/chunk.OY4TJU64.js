@@ -1,1 +1,0 @@
-import{l as e}from"./chunk.777YX233.js";function n(r){return r!==null&&Date.parse(r)>e()}export{n as a};
