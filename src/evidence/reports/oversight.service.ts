@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { yieldBetween, TimeSlice } from '../../core/concurrency/time-slice';
 import { invalidField } from '../../core/errors/domain-error';
 import { AGENT, type Agent } from '../../governance/agents/agent.entity';
-import { startOf } from '../../governance/policies/limits/limit-window';
+import { periodStart } from '../../governance/policies/limits/limit-window';
 import { POLICY } from '../../governance/policies/policy.entity';
 import { Gates, callerKey } from '../../http/gates';
 import type { Caller } from '../../ledger/kinds/caller';
@@ -137,7 +137,7 @@ async function summarise(
   const buckets = new Map(bucketStarts(period, bucket).map((start) => [start, new Tally()]));
   for await (const [{ from }, tally] of yieldBetween(spanTallies)) {
     all.addAll(tally);
-    buckets.get(startOf(bucket, from))?.addAll(tally, IN_BUCKETS);
+    buckets.get(periodStart(bucket, from))?.addAll(tally, IN_BUCKETS);
   }
   return { all, buckets };
 }

@@ -1,4 +1,4 @@
-import { LENGTHS, startOf } from '../../governance/policies/limits/limit-window';
+import { LENGTHS, periodStart } from '../../governance/policies/limits/limit-window';
 
 /** Units of time by which a report groups its counts. */
 export const BUCKETS = ['hour', 'day', 'week'] as const;
@@ -28,19 +28,19 @@ export const SPAN_NAME_LENGTH = 'YYYY-MM-DDTHH'.length;
 
 /** Returns the number of buckets that a period touches. */
 export function bucketCount({ from, to }: Period, bucket: Bucket): number {
-  return from >= to ? 0 : (startOf(bucket, to - 1) - startOf(bucket, from)) / LENGTHS[bucket] + 1;
+  return from >= to ? 0 : (periodStart(bucket, to - 1) - periodStart(bucket, from)) / LENGTHS[bucket] + 1;
 }
 
 /** Returns the beginnings of the buckets that a period touches. */
 export function bucketStarts(period: Period, bucket: Bucket): number[] {
-  const first = startOf(bucket, period.from);
+  const first = periodStart(bucket, period.from);
   return Array.from({ length: bucketCount(period, bucket) }, (_, index) => first + index * LENGTHS[bucket]);
 }
 
 /** Yields the parts of a period that is divided at full hours. @param now current time in milliseconds since 1970 */
 export function* spansOf({ from, to }: Period, now: number): Generator<Span> {
   for (let start = from; start < to;) {
-    const end = Math.min(startOf('hour', start) + LENGTHS.hour, to);
+    const end = Math.min(periodStart('hour', start) + LENGTHS.hour, to);
     const name = new Date(start).toISOString().slice(0, SPAN_NAME_LENGTH);
     yield { from: start, to: end, name, isCacheable: end - start === LENGTHS.hour && end <= now };
     start = end;

@@ -150,7 +150,7 @@ export class ApprovalsService {
     }
     const open = used.length > 0 && actionHash !== null ? await openRequestsFor(transaction, { actionHash }) : [];
     const others = open.filter(({ request }) => request.id !== id);
-    const started = { ...this.runner.startOf(execution), observed: basis.observed === true };
+    const started = { ...this.runner.firstState(execution), observed: basis.observed === true };
     const resumed = { ...execution, ...started, policies, via, resumedSequence: transaction.headSequence + 1 };
     const decided = { ...basis, ...audienceOf(resumed, permitRequest) };
     const note = decidedNote(resumed, 'execution.resumed', decided, checked.approvers);

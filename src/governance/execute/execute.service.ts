@@ -139,7 +139,7 @@ export class ExecuteService {
     const by = grant === null ? {} : { grantId: grant.id };
     const authorised = {
       ...newExecution,
-      ...this.runner.startOf(newExecution),
+      ...this.runner.firstState(newExecution),
       ...by,
       observed: basis.observed === true,
     };

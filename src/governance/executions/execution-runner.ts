@@ -51,7 +51,7 @@ export class ExecutionRunner implements BeforeApplicationShutdown {
    * Returns the initial state of an execution.
    * @throws UNAVAILABLE while other processes may consider this one ended, or handlers hold many large parameters
    */
-  startOf({ action, parameters }: Pick<Execution, 'action' | 'parameters'>): Pick<Execution, 'outcome' | 'runBy'> {
+  firstState({ action, parameters }: Pick<Execution, 'action' | 'parameters'>): Pick<Execution, 'outcome' | 'runBy'> {
     if (this.handlers.find(action) === undefined) return { outcome: 'authorized', runBy: '' };
     if (!this.runner.hasRoomFor(parameters)) throw unavailable('Many actions with large parameters are being run.');
     const { runner } = this.database;

@@ -158,7 +158,8 @@ export class WebhookDispatcher implements OnApplicationBootstrap, OnModuleDestro
       if (delivery.isOver || webhook === undefined || !isCurrent || !delivery.follow(webhook)) this.stop(id, delivery);
     }
     for (const [id, webhook] of active) {
-      if (!this.deliveries.has(id) && !this.stopped.has(id)) this.begin(webhook, positions.get(id) ?? startOf(webhook));
+      if (!this.deliveries.has(id) && !this.stopped.has(id))
+        this.begin(webhook, positions.get(id) ?? firstPosition(webhook));
     }
   }
 
@@ -203,7 +204,7 @@ export class WebhookDispatcher implements OnApplicationBootstrap, OnModuleDestro
 }
 
 /** Returns the position of a new webhook, which starts after its own creation. */
-function startOf({ id, createdSequence }: Webhook): DeliveryPosition {
+function firstPosition({ id, createdSequence }: Webhook): DeliveryPosition {
   const none = { ...NO_FAILURES, lastAttemptAt: null, lastStatus: null };
   return { webhookId: id, sequence: createdSequence, epoch: 0, replayHead: null, term: 0, ...none };
 }

@@ -81,7 +81,7 @@ export class GrantFinder {
     return this.firstCovering(candidates, requirement, now, async (grant) => {
       // Rejections of exactly this action were considered before grants.
       if (!isWider(grant)) return false;
-      rejected ??= transaction.findNewest(EXECUTION, OF_REJECTED, rejectedLike(request), MAX_REJECTED_GRANTS);
+      rejected ??= transaction.findNewest(EXECUTION, OF_REJECTED, rejectionColumns(request), MAX_REJECTED_GRANTS);
       return this.isRejected(await rejected, { request, hashOf }, grant, now, transaction);
     });
   }
@@ -125,7 +125,7 @@ export class GrantFinder {
       hashes.set(request.parameters, hash);
       const hashOf = actionHasher(request);
       const isRejected = async (grant: Grant): Promise<boolean> => {
-        const key = JSON.stringify(rejectedLike(request));
+        const key = JSON.stringify(rejectionColumns(request));
         const rejected = rejections.get(key) ?? (await this.loadRejections(request));
         rejections.set(key, rejected);
         return this.isRejected(rejected, { request, hashOf }, grant, now);
@@ -159,7 +159,7 @@ export class GrantFinder {
 
   /** Loads the newest rejections of an action that {@link findCovering} examines. */
   private async loadRejections(request: CoverageRequest): Promise<readonly RejectedExecution[]> {
-    const conditions = Object.entries(rejectedLike(request)).map(([column, value]): Condition => {
+    const conditions = Object.entries(rejectionColumns(request)).map(([column, value]): Condition => {
       if (value !== null) return { column, comparison: 'equals', value };
       return { column, comparison: 'nullOrAmong', value: arraysOfOne([]) };
     });
@@ -217,7 +217,7 @@ interface ComparedRequest {
 }
 
 /** Returns the members that rejected executions of the requested action have. */
-function rejectedLike({ agentId, action, resourceType, onBehalfOf: principal }: CoverageRequest) {
+function rejectionColumns({ agentId, action, resourceType, onBehalfOf: principal }: CoverageRequest) {
   return { agentId, action, resourceType, principal, outcome: 'rejected' } as const;
 }
 

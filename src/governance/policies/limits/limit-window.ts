@@ -15,7 +15,7 @@ const FIRST_MONDAY = 4 * DAY;
  * Returns the beginning of the hour, day or week in UTC that contains a time; weeks begin on Monday. Both times are
  * milliseconds since 1970.
  */
-export function startOf(per: keyof typeof LENGTHS, time: number): number {
+export function periodStart(per: keyof typeof LENGTHS, time: number): number {
   const [length, first] = [LENGTHS[per], per === 'week' ? FIRST_MONDAY : 0];
   return first + Math.floor((time - first) / length) * length;
 }
@@ -28,7 +28,7 @@ export function windowAt(per: LimitPeriod, at: string): LimitWindow {
     const [year, month] = [date.getUTCFullYear(), date.getUTCMonth()];
     return { start: isoOf(Date.UTC(year, month)), end: isoOf(Date.UTC(year, month + 1)) };
   }
-  const start = startOf(per, time);
+  const start = periodStart(per, time);
   return { start: isoOf(start), end: isoOf(start + LENGTHS[per]) };
 }
 
@@ -81,7 +81,7 @@ type DatedPeriod = Exclude<LimitPeriod, 'hour'>;
 /** Returns the first day of the period that contains a day. Days are counted from 1 January 1970. */
 function firstDayOf(per: DatedPeriod, day: number): number {
   if (per === 'day') return day;
-  if (per === 'week') return startOf('week', day * DAY) / DAY;
+  if (per === 'week') return periodStart('week', day * DAY) / DAY;
   const date = new Date(day * DAY);
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth()) / DAY;
 }

@@ -20,13 +20,13 @@ export interface FileFault {
   readonly message: string;
 }
 
-export interface Place {
+export interface TextPosition {
   readonly line: number;
   readonly column: number;
 }
 
 /** A fault of a file with its place. */
-export interface PlacedFault extends Place {
+export interface PlacedFault extends TextPosition {
   readonly message: string;
 }
 
@@ -62,7 +62,7 @@ export class FileDocument {
   }
 
   /** The place of a part, or of what would contain it if it is missing. */
-  placeOf(path: FilePath): Place {
+  placeOf(path: FilePath): TextPosition {
     for (let length = path.length; length > 0; length -= 1) {
       const offset = this.offsetOf(path.slice(0, length));
       if (offset !== undefined) return this.placeAt(offset);
@@ -116,7 +116,7 @@ export class FileDocument {
     return { ...this.placeAt(offset), message };
   }
 
-  private placeAt(offset: number): Place {
+  private placeAt(offset: number): TextPosition {
     const { line, col } = this.lines.linePos(offset);
     return { line: Math.max(line, 1), column: Math.max(col, 1) };
   }
