@@ -53,10 +53,10 @@ __all__ = [
     "ResultNotReported",
 ]
 
-#: Statuses which mean that nothing was done and a retry is safe.
-_TEMPORARY = {429, 503}
-#: Statuses of a proxy that cannot reach the service: whether anything was done is unknown.
-_UNKNOWN = {502, 504}
+#: By the service, it means that nothing was done; by a proxy, whether anything was done is unknown.
+_NOT_READY = 503
+#: Statuses of which a later request may get another: the service is busy or not ready, or a proxy does not reach it.
+_TEMPORARY = {429, 502, _NOT_READY, 504}
 #: Paths whose answers contain a secret that is shown once: they accept no Idempotency-Key, so a lost answer is not
 #: requested again.
 _SECRETS = ("/api-keys", "/webhooks", "/rotate-secret")
@@ -848,7 +848,7 @@ def _is_json(value: Any) -> bool:
 
 
 def _is_temporary(error: GovernanceError) -> bool:
-    return error.code == "UNREACHABLE" or error.status in _TEMPORARY | _UNKNOWN
+    return error.code == "UNREACHABLE" or error.status in _TEMPORARY
 
 
 def _is_silence(error: GovernanceError) -> bool:
@@ -865,8 +865,11 @@ def _fault_within(error: Optional[BaseException]) -> Any:
 
 
 def _may_have_happened(error: GovernanceError) -> bool:
+    # A proxy such as Envoy also answers 503 if the connection broke after it had passed the request on.
+    if error.status == _NOT_READY:
+        return error.code == "UNEXPECTED_ANSWER"
     if error.status is not None:
-        return not 400 <= error.status < 500 and error.status not in _TEMPORARY
+        return not 400 <= error.status < 500
     # Nothing was sent: the connection was never made, or the certificate of the server is not trusted.
     never_sent = (ConnectionRefusedError, socket.gaierror, ssl.SSLCertVerificationError)
     return not isinstance(_fault_within(error.__cause__), never_sent)

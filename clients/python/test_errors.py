@@ -205,6 +205,12 @@ class ErrorsTest(unittest.TestCase):
         with self.assertRaises(GovernanceError) as caught:
             self.service(LOST, (200, {}), patience=30).request("PUT", "/api/v1/entities/ent_1", {"name": "x"})
         self.assertEqual((caught.exception.is_outcome_unknown, len(Service.received)), (True, 1))
+        for status in (502, 503, 504):
+            with self.assertRaises(GovernanceError) as caught:
+                self.service((status, b"upstream reset"), (200, {}), patience=30).request(
+                    "PUT", "/api/v1/entities/ent_1", {"name": "x"}
+                )
+            self.assertEqual((caught.exception.is_outcome_unknown, len(Service.received)), (True, 1))
         busy = refusal(503, "UNAVAILABLE")
         self.service(busy, (200, {}), patience=30).request("PUT", "/api/v1/entities/ent_1", {"name": "x"})
         self.service(LOST, (204, b""), patience=30).request("DELETE", "/api/v1/entities/ent_1")

@@ -7,10 +7,10 @@ import { isSameCaller } from './same-caller.js';
 import { sleep } from './sleep.js';
 import { currentTraceparent } from './trace-context.js';
 
-/** Statuses that mean that nothing was done, so that a retry is safe. */
-const TEMPORARY: ReadonlySet<number> = new Set([429, 503]);
-/** Statuses of a proxy that cannot reach the service: whether anything was done is unknown. */
-const UNKNOWN: ReadonlySet<number> = new Set([502, 504]);
+/** Status of the service if it did nothing; a proxy also answers it for what the service may have done. */
+const NOT_READY = 503;
+/** Statuses of which a later request may get another: the service is busy or not ready, or a proxy does not reach it. */
+const TEMPORARY: ReadonlySet<number> = new Set([429, 502, NOT_READY, 504]);
 /** Milliseconds. */
 const FIRST_PAUSE = 250;
 const MAX_PAUSE_MS = 30_000;
@@ -265,7 +265,7 @@ function parseText(text: string): unknown {
 
 /** True if the same request may succeed later. */
 export function isTemporary({ code, status }: GovernanceError): boolean {
-  return code === 'UNREACHABLE' || (status !== null && (TEMPORARY.has(status) || UNKNOWN.has(status)));
+  return code === 'UNREACHABLE' || (status !== null && TEMPORARY.has(status));
 }
 
 /**
@@ -278,9 +278,11 @@ function isHarmlessTwice(method: Method, headers: Headers): boolean {
   return true;
 }
 
-function mayHaveHappened({ status, cause }: GovernanceError): boolean {
-  if (status !== null) return (status < 400 || status >= 500) && !TEMPORARY.has(status);
-  return !wasNeverConnected(cause);
+function mayHaveHappened({ status, code, cause }: GovernanceError): boolean {
+  if (status === null) return !wasNeverConnected(cause);
+  // A proxy such as Envoy also answers 503 if the connection broke after it had passed the request on.
+  if (status === NOT_READY) return code === 'UNEXPECTED_ANSWER';
+  return status < 400 || status >= 500;
 }
 
 /** Milliseconds of a day: a longer timer than 24 days would end at once. */

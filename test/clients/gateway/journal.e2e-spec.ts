@@ -210,21 +210,24 @@ describe('The journal of the gateway', () => {
     expect(await ended).toEqual([0, null]);
   });
 
-  it('is free of a report once that was taken, though the answer was lost', async () => {
-    const gateway = await start('lost');
-    door.faultFor = (path) => (path.endsWith('/result') ? 'answer lost' : null);
-    const before = door.refused;
-    expect((await gateway.call('/vendor/lost/1', { json: {} })).status).toBe(200);
-    await until('the report was sent', () => door.refused > before);
-    door.faultFor = () => null;
-    const id = await idOf('lost/1');
-    expect(await stage.ended(id)).toMatchObject({ outcome: 'executed' });
-    const file = join(gateway.journal, 'journal.jsonl');
-    await until('it is taken', () => readFileSync(file, 'utf8').includes(`{"taken":"${id}"}`));
-    expect(await gateway.stop()).toBe(0);
-    expect(gateway.printed()).toContain('Reports wait');
-    expect(gateway.printed()).not.toContain('refused');
-  });
+  it.each(['lost', 'replaced'] as const)(
+    'is free of a report once that was taken, though the answer was %s',
+    async (way) => {
+      const gateway = await start(way);
+      door.faultFor = (path) => (path.endsWith('/result') ? `answer ${way}` : null);
+      const before = door.refused;
+      expect((await gateway.call(`/vendor/${way}/1`, { json: {} })).status).toBe(200);
+      await until('the report was sent', () => door.refused > before);
+      door.faultFor = () => null;
+      const id = await idOf(`${way}/1`);
+      expect(await stage.ended(id)).toMatchObject({ outcome: 'executed' });
+      const file = join(gateway.journal, 'journal.jsonl');
+      await until('it is taken', () => readFileSync(file, 'utf8').includes(`{"taken":"${id}"}`));
+      expect(await gateway.stop()).toBe(0);
+      expect(gateway.printed()).toContain('Reports wait');
+      expect(gateway.printed()).not.toContain('refused');
+    },
+  );
 
   describe('with several reports', () => {
     const isReport = (path: string): boolean => /\/results?$/.test(path);

@@ -8,11 +8,11 @@ import {
 } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/**
- * How the service fails: it answers with a status or with a JSON text of something else, breaks the connection, or does
- * so after it has done what was asked.
- */
-export type ServiceFault = number | 'reset' | 'answer lost' | { readonly json: string; readonly status?: number };
+/** The loss of an answer to what the service has done: with the connection, or to a page in its place. */
+type LostAnswer = 'answer lost' | 'answer replaced';
+
+/** A failure of the service: it answers with a status or with a JSON text of something else, or breaks the connection. */
+export type ServiceFault = number | 'reset' | LostAnswer | { readonly json: string; readonly status?: number };
 
 /** Stands between the gateway and its service. */
 export interface ServiceDoor {
@@ -33,7 +33,7 @@ export async function openDoor(service: string): Promise<ServiceDoor> {
     const { method, headers, url = '' } = request;
     const fault = door.faultFor(url, headers);
     if (fault !== null) door.refused += 1;
-    if (fault !== null && fault !== 'answer lost') {
+    if (fault !== null && fault !== 'answer lost' && fault !== 'answer replaced') {
       if (fault === 'reset') request.socket.resetAndDestroy();
       else if (typeof fault === 'object')
         response.writeHead(fault.status ?? 200, { 'Content-Type': 'application/json' }).end(fault.json);
@@ -43,6 +43,11 @@ export async function openDoor(service: string): Promise<ServiceDoor> {
     const passed = forward(`${service}${url}`, { method, headers }, (answer) => {
       if (fault === 'answer lost') {
         request.socket.resetAndDestroy();
+        return;
+      }
+      if (fault === 'answer replaced') {
+        answer.resume();
+        response.writeHead(403, { 'Content-Type': 'text/html' }).end('<html>Sign in first.</html>');
         return;
       }
       // A stream of events is open before its first event.

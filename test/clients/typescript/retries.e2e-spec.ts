@@ -183,9 +183,19 @@ describeOnSqlite('What the TypeScript client sends again', () => {
 
   it('repeats any change that found the service busy', async () => {
     const { id } = await createEntity(app, { name: 'before' });
-    for (const status of [429, 503]) treatments.push((response) => void response.writeHead(status).end());
+    const notReady = JSON.stringify({ error: { code: 'UNAVAILABLE', message: 'The service is stopping.' } });
+    treatments.push((response) => void response.writeHead(429).end());
+    treatments.push((response) => void response.writeHead(503).end(notReady));
     await client.put('/api/v1/entities/{id}', { path: { id }, body: { name: 'after' } });
     expect(received).toHaveLength(3);
     expect(await entity(id)).toMatchObject({ name: 'after', revision: 2 });
+  });
+
+  it.each([502, 503, 504])('does not repeat a change to which a proxy answered %i', async (status) => {
+    const { id } = await createEntity(app, { name: 'before' });
+    treatments.push((response) => void response.writeHead(status).end('upstream connect error or disconnect/reset'));
+    const changing = client.put('/api/v1/entities/{id}', { path: { id }, body: { name: 'after' } });
+    await expect(changing).rejects.toMatchObject({ code: 'UNEXPECTED_ANSWER', status, isOutcomeUnknown: true });
+    expect(received).toHaveLength(1);
   });
 });

@@ -29,6 +29,8 @@ const FINAL_STATUSES: ReadonlySet<number> = new Set([400, 404, 409, 410, 413]);
 const OUTCOME_EXISTS = 'CONFLICT';
 /** Error code of a request at which the service fails, although it may accept other requests. */
 const SERVICE_FAULT = 'INTERNAL_ERROR';
+/** Error code of an answer that something in front of the service gave. */
+const STRANGE_ANSWER = 'UNEXPECTED_ANSWER';
 
 export interface ReportsOptions {
   readonly url: string;
@@ -215,7 +217,7 @@ export class Reports {
       }
       const isKnown = error instanceof GovernanceError;
       // The service may have taken some reports of the list.
-      const mayBeTaken = reports.length > 1 || (isKnown && error.isOutcomeUnknown);
+      const mayBeTaken = reports.length > 1 || (isKnown && (error.isOutcomeUnknown || error.code === STRANGE_ANSWER));
       const isAlone = isKnown && error.code === SERVICE_FAULT;
       this.putBack(
         reports.map((report) => ({
@@ -298,7 +300,7 @@ function isOfUnknownOutcome(report: Report): boolean {
  * True for a permanent refusal by the service itself: not for other faults, nor for the answer of a proxy in between.
  */
 function isFinal(error: unknown): error is GovernanceError {
-  if (!(error instanceof GovernanceError) || error.code === 'UNEXPECTED_ANSWER') return false;
+  if (!(error instanceof GovernanceError) || error.code === STRANGE_ANSWER) return false;
   return error.status !== null && FINAL_STATUSES.has(error.status);
 }
 
