@@ -1,13 +1,10 @@
-import { existsSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { until } from '../../faults/support/watch';
 import { run } from '../../support/processes/shell';
 import { type GatewayStage, openStage, route, type StartedGateway, startGateway, VENDOR_CREDENTIAL } from './stage';
 import { type Answering, type ReceivedRequest, sendJson, type StandIn, startStandIn } from './stand-in';
-
-/** Installed on demand: nothing else needs the SDKs. */
-const PACKAGES = join(__dirname, 'packages');
+import { vendorPackages } from './vendor-packages';
 
 /** A run of a program, as the program sees it. */
 interface SdkRun {
@@ -95,10 +92,7 @@ describe("Vendors' SDKs through the gateway", () => {
   const standIns = new Map<string, StandIn>();
 
   beforeAll(async () => {
-    if (!existsSync(join(PACKAGES, 'node_modules'))) {
-      const { exitCode, errors } = await run('npm', ['ci', '--no-audit', '--no-fund'], { folder: PACKAGES });
-      if (exitCode !== 0) throw new Error(errors);
-    }
+    await vendorPackages();
     stage = await openStage();
     for (const [name, answer] of Object.entries({ openai, anthropic, stripe, github }))
       standIns.set(name, await startStandIn(vendor(answer)));
