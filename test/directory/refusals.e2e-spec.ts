@@ -57,6 +57,15 @@ describe('Below /scim/v2', () => {
     expect((await patch(1_000)).status).toBe(200);
   });
 
+  it('an operation has at most 4,998 members with a value alone', async () => {
+    const { id } = (await directory.send('POST', 'Groups', { schemas: [GROUP], displayName: 'Large' })).body;
+    const add = (members: number): Promise<Answer> =>
+      directory.patch(`Groups/${id}`, { op: 'add', path: 'members', value: Array(members).fill({ value: 'agt_0' }) });
+    expect((await add(4_999)).body).toMatchObject({ scimType: 'invalidSyntax' });
+    // As many are read, and none of these is there.
+    expect((await add(4_998)).body).toMatchObject({ scimType: 'invalidValue' });
+  });
+
   it('all refusals have the form of SCIM', async () => {
     const key = secret;
     const body = { schemas: [USER], externalId: 'x', userName: 'x' };
