@@ -1,6 +1,7 @@
 import { AgentRevisions } from './agent-revisions.mjs';
 import { Creations } from './creations.mjs';
 import { LogDecisions } from './decision/log-decisions.mjs';
+import { withAnyForm } from './decision/malformed.mjs';
 import { disagreements } from './doubled-members.mjs';
 import { entryFaults, isObject } from './entry-check.mjs';
 import { ErasedPairs } from './erased-pairs.mjs';
@@ -93,17 +94,15 @@ export class Chain {
    * @param {import('./entry-check.mjs').JsonObject} entry
    */
   #faultsAmongOthers(entry) {
+    const [erasures, subjects, uses, creations] = [this.erasures, this.#subjects, this.uses, this.#creations];
+    const checks = [erasures, subjects, uses, creations, this.#revisions, this.#states, this.#versions, this.#makings];
     this.#pairs.add(entry);
-    return [
-      ...this.erasures.add(entry),
-      ...this.#subjects.add(entry),
-      ...this.uses.add(entry),
-      ...this.#creations.add(entry),
-      ...this.#revisions.add(entry),
-      ...this.#states.add(entry),
-      ...this.#versions.add(entry),
-      ...this.#makings.add(entry),
-    ];
+    return checks.flatMap((check) =>
+      withAnyForm(
+        () => [...check.add(entry)],
+        (fault) => [fault],
+      ),
+    );
   }
 
   /**

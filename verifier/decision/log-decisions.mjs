@@ -18,7 +18,7 @@ import { erasedFaults, expectLasting } from './lasting-records.mjs';
 import { LogFacts } from './log-facts.mjs';
 import { LogHistory } from './log-history.mjs';
 import { LogNotes } from './log-notes.mjs';
-import { withAnyForm } from './malformed.mjs';
+import { malformedFault, withAnyForm } from './malformed.mjs';
 import { OpenEmergencies } from './open-emergencies.mjs';
 import { OpenRequests } from './open-requests.mjs';
 import { PasskeyRegistry } from './passkey-registry.mjs';
@@ -86,10 +86,14 @@ export class LogDecisions {
   async end() {
     const entries = this.#entries;
     this.#entries = [];
-    await this.#history.begin(entries);
-    const differences = entries.flatMap((entry) => this.#differencesOf(entry));
-    this.#history.end();
-    return differences;
+    try {
+      await this.#history.begin(entries);
+      const differences = entries.flatMap((entry) => this.#differencesOf(entry));
+      this.#history.end();
+      return differences;
+    } catch (error) {
+      return [{ sequence: entries[0]?.['sequence'], difference: malformedFault(error) }];
+    }
   }
 
   /** Sentences about what could not be recomputed, and why. */

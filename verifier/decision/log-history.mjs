@@ -378,6 +378,6 @@ function leanState(kind, state) {
     return Object.fromEntries(Object.entries(state).filter(([name]) => !FORGOTTEN.includes(name)));
   if (kind !== 'claim') return state;
   const { id, entityId, predicate, value, context } = state;
-  const isLong = canonicalJson(value).length > MAX_VALUE_BYTES;
+  const isLong = value !== undefined && canonicalJson(value).length > MAX_VALUE_BYTES;
   return { id, entityId, predicate, value: isLong ? null : value, context: { confidence: context?.confidence } };
 }

@@ -10,7 +10,17 @@ export function withAnyForm(check, onFault) {
   try {
     return check();
   } catch (error) {
-    if (!(error instanceof TypeError || error instanceof RangeError || error instanceof SyntaxError)) throw error;
-    return onFault(`it has another form than the service writes: ${error.message}`);
+    return onFault(malformedFault(error));
   }
+}
+
+/**
+ * Returns the fault of an entry whose check has thrown this error for its form.
+ * @param {unknown} error
+ * @returns {string}
+ * @throws the error, if a form does not explain it
+ */
+export function malformedFault(error) {
+  if (!(error instanceof TypeError || error instanceof RangeError || error instanceof SyntaxError)) throw error;
+  return `it has another form than the service writes: ${error.message}`;
 }
