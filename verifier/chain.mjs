@@ -94,9 +94,17 @@ export class Chain {
    * @param {import('./entry-check.mjs').JsonObject} entry
    */
   #faultsAmongOthers(entry) {
-    const [erasures, subjects, uses, creations] = [this.erasures, this.#subjects, this.uses, this.#creations];
-    const checks = [erasures, subjects, uses, creations, this.#revisions, this.#states, this.#versions, this.#makings];
     this.#pairs.add(entry);
+    const checks = [
+      this.erasures,
+      this.#subjects,
+      this.uses,
+      this.#creations,
+      this.#revisions,
+      this.#states,
+      this.#versions,
+      this.#makings,
+    ];
     return checks.flatMap((check) =>
       withAnyForm(
         () => [...check.add(entry)],

@@ -53,7 +53,7 @@ __all__ = [
     "ResultNotReported",
 ]
 
-#: By the service, it means that nothing was done; by a proxy, whether anything was done is unknown.
+#: Status of the service if it did nothing; a proxy also answers it for what the service may have done.
 _NOT_READY = 503
 #: Statuses of which a later request may get another: the service is busy or not ready, or a proxy does not reach it.
 _TEMPORARY = {429, 502, _NOT_READY, 504}
